@@ -1,0 +1,8 @@
+from articles.models.cluster import NewsCluster
+from articles.models.decision import NewsDecision
+from articles.models.link import NewsLink
+from articles.models.lock import ClusterLock
+from articles.models.news import News, NewsShingle, NewsText
+from articles.models.upload import Upload
+
+__all__ = ["ClusterLock", "News", "NewsCluster", "NewsDecision", "NewsLink", "NewsShingle", "NewsText", "Upload"]
