@@ -1,0 +1,171 @@
+"""Fingerprints -> the articles that may be their twins: bounded, set-based, for a whole batch at once."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from articles.dedup.cluster import Member, text_nodes
+from articles.dedup.fingerprint import BANDS, Fingerprint, band_probes, unsigned_to_signed
+from articles.dedup.rules import DEFAULT_RULES, Rules
+from articles.dedup.verdict import within
+from articles.models import News
+from articles.services import sql
+
+Pair = tuple[int, int]
+HAMMING_LIMIT = DEFAULT_RULES.hamming_limit
+# Rows read for one hash or title; the hash itself is never dropped, and the latest articles are kept.
+ROWS_PER_KEY = 1_000
+LATEST = f"""
+    SELECT {{key}}, {{id}} FROM (
+        SELECT {{key}}, {{id}}, ROW_NUMBER() OVER (PARTITION BY {{key}} ORDER BY {{id}} DESC) AS place
+        FROM {{table}} WHERE {{key}} IN ({{values}})
+    ) latest WHERE place <= {ROWS_PER_KEY}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One article whose twins are sought."""
+
+    id: int
+    print: Fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the look-up gives: pairs (lower id first) to judge; copies: article -> the first of its text.
+
+    `members` describes every article mentioned.
+    """
+
+    pairs: set[Pair]
+    copies: dict[int, int]
+    members: dict[int, Member]
+
+
+def find(queries: Sequence[Query], linked: dict[int, set[int]], rules: Rules) -> Found:
+    """Candidates of a batch: by title, identical text, SimHash bands and sketch, within the window.
+
+    Articles of identical text are one node; only its first article is compared with other texts, so that
+    5,000 copies cost 5,000 rows. `linked` are articles already linked, which are judged again.
+    """
+    votes = _votes(queries)
+    ids = {query.id for query in queries} | {other for found in votes.values() for other in found}
+    ids |= {other for others in linked.values() for other in others}
+    members = load_members(ids)
+    nodes = {m.id: node for node in text_nodes(members.values(), rules.window) for m in node}
+    first = {id_: node[0].id for id_, node in nodes.items()}
+    pairs: set[Pair] = set()
+    copies: dict[int, int] = {}
+    for query in queries:
+        if query.id not in first:
+            continue  # deleted meanwhile
+        if first[query.id] != query.id:
+            copies[query.id] = first[query.id]
+            continue
+        if len(nodes[query.id]) > 1:
+            # It may have come later than those that it precedes; the former first is linked to it.
+            copies[nodes[query.id][1].id] = query.id
+        found = votes.get(query.id, Counter())
+        found.update({other: 0 for other in linked.get(query.id, ()) if other in members})
+        pairs |= _nearest(query.id, found, first, members, rules)
+    return Found(pairs, copies, members)
+
+
+def _nearest(
+    id_: int, votes: Counter[int], first: dict[int, int], members: dict[int, Member], rules: Rules
+) -> set[Pair]:
+    """The best candidates of one article, one for each text, in the window; ties in canonical order."""
+    best: dict[int, int] = {}
+    for other, count in votes.items():
+        rep = first.get(other)
+        if rep is not None and rep != id_:
+            best[rep] = max(best.get(rep, 0), count)
+    me = members[id_]
+    inside = [rep for rep in best if within(me.published, members[rep].published, rules.window)]
+    if len(inside) > rules.candidate_limit:
+        inside = sorted(inside, key=lambda rep: (-best[rep], members[rep].order))[: rules.candidate_limit]
+    return {(min(id_, rep), max(id_, rep)) for rep in inside}
+
+
+def load_members(ids: Iterable[int]) -> dict[int, Member]:
+    """id -> what clustering and ordering need, for articles that have a fingerprint."""
+    found: dict[int, Member] = {}
+    fields = ("id", "canonical_key", "title_md5", "content_md5", "published_at")
+    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+        known = News.objects.filter(pk__in=chunk).exclude(canonical_key="").order_by()
+        for id_, order, title, content, published in known.values_list(*fields):
+            found[id_] = Member(id_, order, (title, content), dated(order, published))
+    return found
+
+
+def dated(canonical_key: str, published: datetime | None) -> datetime | None:
+    """The date as ordering sees it: impossible dates were found out when the key was made."""
+    return published if canonical_key.startswith("0") else None
+
+
+def _votes(queries: Sequence[Query]) -> dict[int, Counter[int]]:
+    """article -> candidate -> number of shared hashes."""
+    votes: dict[int, Counter[int]] = defaultdict(Counter)
+    for source in (_by_title, _by_sketch, _by_bands):
+        for id_, other in source(queries):
+            if id_ != other:
+                votes[id_][other] += 1
+    return votes
+
+
+def _by_title(queries: Sequence[Query]) -> Iterable[Pair]:
+    """Articles with the same headline."""
+    wanted: dict[str, list[int]] = defaultdict(list)
+    for query in queries:
+        if query.print.title_md5:
+            wanted[query.print.title_md5].append(query.id)
+    for chunk in sql.chunks(sorted(wanted), sql.PARAMETERS):
+        marks = ",".join(["%s"] * len(chunk))
+        for title, other in sql.rows(LATEST.format(key="title_md5", id="id", table="news", values=marks), chunk):
+            for id_ in wanted[title]:
+                yield id_, other
+
+
+def _by_sketch(queries: Sequence[Query]) -> Iterable[Pair]:
+    """Articles that share one of the smallest shingle hashes."""
+    wanted: dict[int, list[int]] = defaultdict(list)
+    for query in queries:
+        for value in unsigned_to_signed(query.print.sketch):
+            wanted[value].append(query.id)
+    statement = LATEST.format(key="hash", id="news_id", table="news_shingle", values="{values}")
+    for value, other in sql.select_in(statement, wanted):
+        for id_ in wanted[value]:
+            yield id_, other
+
+
+def _by_bands(queries: Sequence[Query]) -> Iterable[Pair]:
+    """Articles whose SimHash differs in at most seven bits."""
+    asked = [(query.id, query.print) for query in queries if query.print.simhash is not None]
+    for number in range(BANDS):
+        keys = {probe for _, print_ in asked for probe in band_probes((print_.bands or ())[number])}
+        statement = f"SELECT band_{number}, simhash_fp, id FROM news WHERE band_{number} IN ({{values}})"
+        rows = sql.select_in(statement, keys)
+        if rows:
+            yield from _near(asked, number, rows)
+
+
+def _near(
+    asked: Sequence[tuple[int, Fingerprint]], number: int, rows: Sequence[tuple[int, int, int]]
+) -> Iterable[Pair]:
+    """Rows of one band within the Hamming limit of an article that probes them."""
+    bands, ids = np.array([row[0] for row in rows]), np.array([row[2] for row in rows])
+    hashes = np.array([row[1] & 0xFFFFFFFFFFFFFFFF for row in rows], np.uint64)
+    order = np.argsort(bands, kind="stable")
+    bands, ids, hashes = bands[order], ids[order], hashes[order]
+    for id_, print_ in asked:
+        probes = np.array(band_probes((print_.bands or ())[number]))
+        starts, ends = np.searchsorted(bands, probes, "left"), np.searchsorted(bands, probes, "right")
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            if start < end:
+                distances = np.bitwise_count(hashes[start:end] ^ np.uint64(print_.simhash or 0))
+                for place in np.flatnonzero(distances <= HAMMING_LIMIT).tolist():
+                    yield id_, int(ids[start + place])

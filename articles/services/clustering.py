@@ -1,0 +1,283 @@
+"""Links -> clusters. Derived at any time from the links of a connected component; the only writer of clusters."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from articles.dedup.cluster import Member, partition
+from articles.dedup.rules import DEFAULT_RULES
+from articles.dedup.verdict import APART
+from articles.models import ClusterLock, News, NewsCluster, NewsLink
+from articles.services import sql
+from articles.services.candidates import load_members
+
+Pair = tuple[int, int]
+REBUILD_BATCH = 2_000
+
+
+@dataclass(slots=True)
+class _Links:
+    """The links among a set of articles, by what they mean to clustering; scores of the folded ones."""
+
+    folded: set[Pair] = field(default_factory=set)
+    confirmed: set[Pair] = field(default_factory=set)
+    apart: set[Pair] = field(default_factory=set)
+    rejected: set[Pair] = field(default_factory=set)
+    scores: dict[Pair, tuple[float, int]] = field(default_factory=dict)
+    above: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+
+def recluster(seeds: Collection[int]) -> set[int]:
+    """Cluster anew every component that the given articles touch or belonged to.
+
+    Must run inside a transaction that holds the ClusterLock. Returns the ids of all articles looked at.
+    """
+    ids = _closure(set(seeds))
+    if not ids:
+        return ids
+    members = load_members(ids)
+    links = _load_links(ids)
+    wanted: list[list[int]] = []
+    for component in _components(members, links.folded | links.confirmed):
+        inside = {member.id for member in component}
+        wanted += partition(
+            component,
+            _among(links.folded, inside),
+            _among(links.confirmed, inside),
+            _among(links.apart, inside),
+            _among(links.rejected, inside),
+            DEFAULT_RULES.window,
+        )
+    _store([ids_ for ids_ in wanted if len(ids_) > 1], ids, links, members)
+    return ids
+
+
+def rebuild_all(progress: Callable[[int], None] | None = None) -> int:
+    """Derive all clusters again from the links; returns how many there are. Stable ids, batch by batch."""
+    last = 0
+    while True:
+        batch = list(News.objects.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:REBUILD_BATCH])
+        if not batch:
+            break
+        last = batch[-1]
+        with transaction.atomic():
+            ClusterLock.take()
+            recluster(batch)
+        if progress:
+            progress(len(batch))
+    return NewsCluster.objects.exclude(state=NewsCluster.State.MERGED).count()
+
+
+def _closure(seeds: set[int]) -> set[int]:
+    """The articles of every component and cluster that the seeds are part of."""
+    found: set[int] = set()
+    new = set(seeds)
+    while new:
+        found |= new
+        linked = _folded_neighbours(new)
+        clusters = News.objects.filter(pk__in=new, cluster__isnull=False) if len(new) < sql.CHUNK else News.objects
+        cluster_ids = set(clusters.exclude(cluster=None).values_list("cluster_id", flat=True))
+        mates = sql.select_in("SELECT id FROM news WHERE cluster_id IN ({values})", cluster_ids)
+        new = (linked | {id_ for (id_,) in mates}) - found
+    return found
+
+
+def _folded_neighbours(ids: set[int]) -> set[int]:
+    neighbours: set[int] = set()
+    for near, far in (("low_id", "high_id"), ("high_id", "low_id")):
+        for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+            links = NewsLink.objects.filter(NewsLink.FOLDED, **{f"{near}__in": chunk}).order_by()
+            neighbours.update(links.values_list(far, flat=True))
+    return neighbours
+
+
+def _load_links(ids: set[int]) -> _Links:
+    links = _Links()
+    fields = ("id", "low_id", "high_id", "kind", "status", "score")
+    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+        known = NewsLink.objects.filter(low__in=chunk).filter(
+            NewsLink.FOLDED | Q(kind__in=APART) | Q(status=NewsLink.Status.REJECTED)
+        )
+        for id_, low, high, kind, status, score in known.order_by().values_list(*fields):
+            if high not in ids:
+                continue
+            if status == NewsLink.Status.REJECTED:
+                links.rejected.add((low, high))
+            elif status != NewsLink.Status.CONFIRMED and kind in APART:
+                links.apart.add((low, high))
+            else:
+                (links.confirmed if status == NewsLink.Status.CONFIRMED else links.folded).add((low, high))
+                links.scores[low, high] = (score, id_)
+                links.above[low].append(high)
+    return links
+
+
+def _components(members: dict[int, Member], pairs: Iterable[Pair]) -> list[list[Member]]:
+    """Connected components by union-find; each article without a link is one of its own."""
+    parent = {id_: id_ for id_ in members}
+
+    def root(id_: int) -> int:
+        while parent[id_] != id_:
+            parent[id_] = parent[parent[id_]]
+            id_ = parent[id_]
+        return id_
+
+    for low, high in pairs:
+        if low in parent and high in parent:
+            parent[root(low)] = root(high)
+    groups: dict[int, list[Member]] = defaultdict(list)
+    for id_, member in members.items():
+        groups[root(id_)].append(member)
+    return list(groups.values())
+
+
+def _among(pairs: set[Pair], ids: set[int]) -> list[Pair]:
+    if len(ids) < 2:
+        return []
+    return [pair for pair in pairs if pair[0] in ids and pair[1] in ids]
+
+
+# --- storing ----------------------------------------------------------------------------------------------
+
+
+def _store(wanted: Sequence[list[int]], ids: set[int], links: _Links, members: dict[int, Member]) -> None:
+    """Write what changed: cluster rows first, then the articles' columns."""
+    current: dict[int, int | None] = {}
+    lead_of_row: dict[int, tuple[str, int | None, int | None]] = {}
+    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+        rows = News.objects.filter(pk__in=chunk).order_by()
+        for id_, cluster, verdict, lead in rows.values_list("id", "cluster_id", "verdict", "duplicate_of_id"):
+            current[id_] = cluster
+            lead_of_row[id_] = (verdict, cluster, lead)
+    known = {
+        cluster.pk: cluster
+        for cluster in NewsCluster.objects.filter(pk__in={c for c in current.values() if c}).order_by("pk")
+    }
+    assigned = _assign(wanted, current, known)
+    pending = _with_pending_links(ids)
+    changes: list[tuple[str, int | None, int | None, int]] = []
+    clustered: set[int] = set()
+    for cluster, ids_ in assigned:
+        lead = cluster.lead_id if cluster.lead_locked and cluster.lead_id in ids_ else ids_[0]
+        cluster = _save_cluster(cluster, lead, ids_, links, members)
+        clustered.update(ids_)
+        for id_ in ids_:
+            row = ("lead", cluster.pk, None) if id_ == lead else ("duplicate", cluster.pk, lead)
+            if lead_of_row.get(id_) != row:
+                changes.append((*row, id_))
+    for id_ in ids - clustered:
+        row = ("suspected" if id_ in pending else "unique", None, None)
+        if id_ in lead_of_row and lead_of_row[id_] != row and id_ in members:
+            changes.append((*row, id_))
+    _write_articles(changes)
+    _retire(known, {cluster.pk for cluster, _ in assigned}, dict(_new_homes(assigned, current)))
+
+
+def _write_articles(changes: list[tuple[str, int | None, int | None, int]]) -> None:
+    """Articles that stand alone are most of a batch: one statement for all of the same kind."""
+    alone: dict[str, list[int]] = defaultdict(list)
+    for verdict, cluster, _lead, id_ in changes:
+        if cluster is None:
+            alone[verdict].append(id_)
+    for verdict, ids in alone.items():
+        for chunk in sql.chunks(ids, sql.CHUNK):
+            News.objects.filter(pk__in=chunk).update(verdict=verdict, cluster=None, duplicate_of=None)
+    sql.write_many(
+        "UPDATE news SET verdict = %s, cluster_id = %s, duplicate_of_id = %s WHERE id = %s",
+        sorted((row for row in changes if row[1] is not None), key=lambda row: row[3]),
+    )
+
+
+def _assign(
+    wanted: Sequence[list[int]], current: dict[int, int | None], known: dict[int, NewsCluster]
+) -> list[tuple[NewsCluster, list[int]]]:
+    """Give each wanted cluster its row: the one of its lead, else of its largest part, else a new one."""
+    taken: set[int] = set()
+    assigned: list[tuple[NewsCluster, list[int]]] = []
+    homeless: list[list[int]] = []
+    leads = {cluster.lead_id: cluster.pk for cluster in known.values()}
+    for ids_ in wanted:
+        own = next((leads[id_] for id_ in ids_ if id_ in leads and current.get(id_) == leads[id_]), None)
+        if own is not None and own not in taken:
+            taken.add(own)
+            assigned.append((known[own], ids_))
+        else:
+            homeless.append(ids_)
+    for ids_ in homeless:
+        parts: dict[int, int] = defaultdict(int)
+        for id_ in ids_:
+            cluster = current.get(id_)
+            if cluster in known and cluster not in taken:
+                parts[cluster] += 1
+        if parts:
+            own = min(parts, key=lambda pk: (-parts[pk], pk))
+            taken.add(own)
+            assigned.append((known[own], ids_))
+        else:
+            assigned.append((NewsCluster(), ids_))
+    return assigned
+
+
+def _save_cluster(
+    cluster: NewsCluster, lead: int, ids_: list[int], links: _Links, members: dict[int, Member]
+) -> NewsCluster:
+    inside = set(ids_)
+    scores = [links.scores[id_, other] for id_ in ids_ for other in links.above.get(id_, ()) if other in inside]
+    weakest = min(scores, default=(1.0, None))
+    dates = sorted(members[id_].published for id_ in ids_ if members[id_].published)  # type: ignore[type-var]
+    values: dict[str, Any] = {
+        "lead_id": lead,
+        "size": len(ids_),
+        "lowest_score": weakest[0],
+        "weakest_link_id": weakest[1],
+        "first_published": dates[0] if dates else None,
+        "last_published": dates[-1] if dates else None,
+        "merged_into_id": None,
+    }
+    if cluster.state == NewsCluster.State.MERGED:
+        values["state"] = NewsCluster.State.OPEN
+    if cluster.pk and all(getattr(cluster, name) == value for name, value in values.items()):
+        return cluster
+    for name, value in values.items():
+        setattr(cluster, name, value)
+    cluster.changed_at = timezone.now()
+    if cluster.pk:
+        cluster.save(update_fields=[*(name.removesuffix("_id") for name in values), "changed_at"])
+    else:
+        cluster.created_at = cluster.changed_at
+        cluster.save(force_insert=True)
+    return cluster
+
+
+def _new_homes(
+    assigned: Sequence[tuple[NewsCluster, list[int]]], current: dict[int, int | None]
+) -> Iterable[tuple[int, int]]:
+    for cluster, ids_ in assigned:
+        for id_ in ids_:
+            old = current.get(id_)
+            if old and old != cluster.pk:
+                yield old, cluster.pk
+
+
+def _retire(known: dict[int, NewsCluster], kept: set[int], homes: dict[int, int]) -> None:
+    """Clusters without members: their ids lead on to where their articles went, so links keep working."""
+    for pk, cluster in known.items():
+        if pk not in kept and not News.objects.filter(cluster_id=pk).exists():
+            cluster.state, cluster.size = NewsCluster.State.MERGED, 0
+            cluster.merged_into_id, cluster.lead_id, cluster.weakest_link_id = homes.get(pk), None, None
+            cluster.changed_at = timezone.now()
+            cluster.save(update_fields=["state", "size", "merged_into", "lead", "weakest_link", "changed_at"])
+
+
+def _with_pending_links(ids: set[int]) -> set[int]:
+    found: set[int] = set()
+    for side in ("low", "high"):
+        for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+            links = NewsLink.objects.filter(status=NewsLink.Status.PENDING, **{f"{side}__in": chunk}).order_by()
+            found.update(links.values_list(f"{side}_id", flat=True))
+    return found

@@ -1,0 +1,423 @@
+"""deduplicate(ids): claim -> clean -> fingerprint -> candidates -> judge -> link -> cluster, for a batch.
+
+Fingerprints are committed before the look-up runs: of two articles saved at one moment by two processes
+at least one then sees the other. Links and clusters are written under one lock. Every stage may run twice.
+"""
+
+import logging
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from articles.dedup.clean import clean_body, clean_title
+from articles.dedup.cluster import canonical_key, plausible
+from articles.dedup.evidence import Evidence, Text
+from articles.dedup.fingerprint import Fingerprint, fingerprint, hamming_distance, md5, unsigned_to_signed
+from articles.dedup.rules import DEFAULT_RULES, Rules
+from articles.dedup.verdict import Item, Verdict, judge
+from articles.models import ClusterLock, News, NewsCluster, NewsLink, NewsShingle, NewsText
+from articles.services import candidates, clustering, sql
+from articles.services.candidates import Found, Query
+from articles.services.ingest import identify
+
+logger = logging.getLogger(__name__)
+
+Pair = tuple[int, int]
+BATCH = 500
+# A claim older than this belongs to a worker that was killed.
+CLAIM = timedelta(minutes=5)
+MAX_ATTEMPTS = 3
+# Deadlocks, lock waits and lost connections say nothing of the article: the task is run again.
+RETRIED = (OperationalError, InterfaceError)
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of the articles of one call, in numbers of articles."""
+
+    judged: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: "Summary") -> "Summary":
+        return Summary(self.judged + other.judged, self.failed + other.failed, self.skipped + other.skipped)
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """One claimed row, cleaned and fingerprinted."""
+
+    row: News
+    title: str
+    body: str
+    print: Fingerprint
+    key: str
+
+    @property
+    def id(self) -> int:
+        return self.row.pk
+
+
+def current_rules() -> Rules:
+    return replace(DEFAULT_RULES, window=timedelta(days=settings.NEWSDEDUP_WINDOW_DAYS))
+
+
+def deduplicate(ids: Sequence[int]) -> Summary:
+    """De-duplicate those of the given articles that are pending and not being worked on elsewhere."""
+    summary = Summary()
+    for chunk in sql.chunks(sorted(set(ids)), BATCH):
+        rows = _claim(chunk)
+        summary.skipped += len(chunk) - len(rows)
+        summary += _run_isolated(rows)
+    return summary
+
+
+def deduplicate_pending(
+    limit_seconds: float | None = None, progress: Callable[[int], None] | None = None
+) -> Summary:
+    """De-duplicate whatever is pending and unclaimed, oldest first, until none is left or time is over."""
+    summary, started = Summary(), monotonic()
+    while limit_seconds is None or monotonic() - started < limit_seconds:
+        ids = list(_claimable().order_by("id").values_list("id", flat=True)[:BATCH])
+        if not ids:
+            break
+        done = deduplicate(ids)
+        summary += done
+        if progress:
+            progress(done.judged + done.failed)
+    return summary
+
+
+def mark_all_pending() -> int:
+    """Have every article judged anew; what a person decided stays. Returns how many."""
+    return News.objects.update(state=News.State.PENDING, attempts=0, claim="", revision=F("revision") + 1)
+
+
+# --- claiming ---------------------------------------------------------------------------------------------
+
+
+def _claimable() -> Any:
+    stale = timezone.now() - CLAIM
+    return News.objects.filter(state=News.State.PENDING).filter(Q(claim="") | Q(claimed_at__lt=stale))
+
+
+def _claim(ids: Sequence[int]) -> list[News]:
+    """Take the pending rows among the ids, so that no other process works on them too."""
+    token = uuid.uuid4().hex
+    _claimable().filter(pk__in=ids).update(claim=token, claimed_at=timezone.now())
+    fields = ("title", "content", "source", "url", "external_id", "published_at", "created_at", "identity")
+    stored = ("title_md5", "content_md5", "fingerprint_version", "canonical_key", "revision", "attempts")
+    return list(News.objects.filter(pk__in=ids, claim=token).only(*fields, *stored).order_by("pk"))
+
+
+def _run_isolated(rows: list[News]) -> Summary:
+    """Run a batch; where it fails, run its rows one by one, so that one bad article stops no other."""
+    if not rows:
+        return Summary()
+    try:
+        _run(rows)
+        return Summary(judged=len(rows))
+    except RETRIED:
+        _release(rows)
+        raise
+    except Exception as error:
+        if len(rows) > 1:
+            logger.warning("batch of %d failed (%s); articles are judged one by one", len(rows), error)
+            return sum((_run_isolated([row]) for row in rows), Summary())
+        logger.exception("article %d could not be judged", rows[0].pk)
+        _fail(rows[0], error)
+        return Summary(failed=1)
+
+
+def _release(rows: Sequence[News]) -> None:
+    News.objects.filter(pk__in=[row.pk for row in rows]).update(claim="")
+
+
+def _fail(row: News, error: Exception) -> None:
+    attempts = row.attempts + 1
+    state = News.State.FAILED if attempts >= MAX_ATTEMPTS else News.State.PENDING
+    message = f"{type(error).__name__}: {error}"[:500]
+    News.objects.filter(pk=row.pk).update(state=state, attempts=attempts, last_error=message, claim="")
+
+
+# --- the stages -------------------------------------------------------------------------------------------
+
+
+def _run(rows: Sequence[News]) -> None:
+    rules = current_rules()
+    _identify(rows)
+    articles = [_prepare(row) for row in rows]
+    with transaction.atomic():
+        _store_fingerprints(articles)
+    found = candidates.find([Query(a.id, a.print) for a in articles], _linked(articles), rules)
+    verdicts = _judge_pairs(found, articles, rules)
+    with transaction.atomic():
+        ClusterLock.take()
+        touched = _store_links(articles, found, verdicts, rules)
+        clustering.recluster({article.id for article in articles} | touched)
+        _mark_done(articles)
+
+
+def _identify(rows: Sequence[News]) -> None:
+    """Rows written by SQL have no identity yet; the canonical order needs one."""
+    nameless = {row.pk: row for row in rows if not row.identity}
+    if nameless:
+        identify(list(nameless))
+        for pk, identity in News.objects.filter(pk__in=nameless).values_list("pk", "identity"):
+            nameless[pk].identity = identity
+
+
+def _prepare(row: News) -> Article:
+    title, body = clean_title(row.title), clean_body(row.content)
+    print_ = fingerprint(title, body)
+    published = plausible(row.published_at, row.created_at)
+    key = canonical_key(published, md5(print_.title_md5 + print_.content_md5), row.identity or "")
+    return Article(row, title, body, print_, key)
+
+
+def _store_fingerprints(articles: Sequence[Article]) -> None:
+    """Text, fingerprint and sketch; what an edit made stale is replaced."""
+    changed = [a for a in articles if not _is_stored(a)]
+    sql.write_many(
+        "UPDATE news SET canonical_key = %s, title_md5 = %s, content_md5 = %s, simhash_fp = %s, band_0 = %s, "
+        "band_1 = %s, band_2 = %s, band_3 = %s, fingerprint_version = %s WHERE id = %s",
+        [_columns(article) for article in changed],
+    )
+    edited = [article.id for article in changed if article.row.fingerprint_version]
+    if edited:
+        NewsShingle.objects.filter(news__in=edited).delete()
+        NewsText.objects.filter(news__in=edited).delete()
+    sql.write_many(
+        "INSERT INTO news_text (news_id, title, body) VALUES (%s, %s, %s)",
+        [(article.id, article.title, article.body) for article in changed],
+    )
+    sketches = sorted((h, a.id) for a in changed for h in unsigned_to_signed(a.print.sketch))
+    sql.write_many("INSERT INTO news_shingle (hash, news_id) VALUES (%s, %s)", sketches)
+
+
+def _is_stored(article: Article) -> bool:
+    row, print_ = article.row, article.print
+    stored = (row.fingerprint_version, row.title_md5, row.content_md5, row.canonical_key)
+    return stored == (print_.version, print_.title_md5, print_.content_md5, article.key)
+
+
+def _columns(article: Article) -> tuple[Any, ...]:
+    print_ = article.print
+    simhash = News._meta.get_field("simhash_fp").get_db_prep_value(print_.simhash, sql.connection)
+    bands = print_.bands or (None,) * 4
+    return (article.key, print_.title_md5, print_.content_md5, simhash, *bands, print_.version, article.id)
+
+
+def _linked(articles: Sequence[Article]) -> dict[int, set[int]]:
+    """article -> articles it is linked to by an earlier run."""
+    ids = [article.id for article in articles if article.row.fingerprint_version]
+    linked: dict[int, set[int]] = defaultdict(set)
+    if ids:
+        links = NewsLink.objects.filter(Q(low__in=ids) | Q(high__in=ids)).order_by()
+        for low, high in links.values_list("low_id", "high_id"):
+            linked[low].add(high)
+            linked[high].add(low)
+    return linked
+
+
+def _judge_pairs(found: Found, articles: Sequence[Article], rules: Rules) -> dict[Pair, Verdict]:
+    """Verdicts for all pairs, identical texts included, each with its articles in canonical order."""
+    pairs = found.pairs | {(min(pair), max(pair)) for pair in found.copies.items()}
+    items = _load_items({id_ for pair in pairs for id_ in pair}, found, articles)
+    verdicts: dict[Pair, Verdict] = {}
+    for low, high in pairs:
+        if low in items and high in items:
+            verdicts[low, high] = judge(items[low], items[high], rules)
+    return verdicts
+
+
+def _load_items(ids: set[int], found: Found, articles: Sequence[Article]) -> dict[int, Item]:
+    sources: dict[int, str] = {}
+    texts = {article.id: Text(article.title, article.body) for article in articles if article.id in ids}
+    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+        sources.update(News.objects.filter(pk__in=chunk).values_list("id", "source"))
+    for chunk in sql.chunks(sorted(ids - texts.keys()), sql.PARAMETERS):
+        for id_, title, body in NewsText.objects.filter(pk__in=chunk).values_list("news_id", "title", "body"):
+            texts[id_] = Text(title, body)
+    return {
+        id_: Item(text, sources[id_], found.members[id_].published)
+        for id_, text in texts.items()
+        if id_ in sources and id_ in found.members
+    }
+
+
+# --- links ------------------------------------------------------------------------------------------------
+
+
+def _store_links(
+    articles: Sequence[Article], found: Found, verdicts: dict[Pair, Verdict], rules: Rules
+) -> set[int]:
+    """Write the batch's links; returns the articles whose links changed. Locked links stay as they are."""
+    judged = {article.id for article in articles}
+    wanted = {pair: verdict for pair, verdict in verdicts.items() if verdict.kind != "distinct"}
+    simhashes = _simhashes({id_ for pair in wanted for id_ in pair})
+    reviewed = _in_reviewed_clusters({id_ for pair in wanted for id_ in pair})
+    demoted = found.copies.keys() - judged
+    known = _existing(judged | demoted, wanted)
+    new, changed = [], []
+    for pair, verdict in wanted.items():
+        row = _link(pair, verdict, simhashes, reviewed, rules)
+        old = known.pop(pair, None)
+        if old is None:
+            new.append(row)
+        elif not old.locked and _differs(old, row):
+            row.pk = old.pk
+            changed.append(row)
+    gone = [link for link in known.values() if _is_stale(link, judged, demoted)]
+    NewsLink.objects.bulk_create(sorted(new, key=lambda link: (link.low_id, link.high_id)), batch_size=500)
+    NewsLink.objects.bulk_update(changed, LINK_FIELDS, batch_size=200)
+    NewsLink.objects.filter(pk__in=[link.pk for link in gone]).delete()
+    _mark_changed_texts(articles)
+    return {id_ for link in (*new, *changed, *gone) for id_ in (link.low_id, link.high_id)}
+
+
+def _is_stale(link: NewsLink, judged: set[int], demoted: set[int]) -> bool:
+    """A machine's link that this run did not find again; or one of an article whose first copy speaks for it now."""
+    if link.locked:
+        return False
+    if not judged.isdisjoint((link.low_id, link.high_id)):
+        return True
+    return link.kind != NewsLink.Kind.EXACT and not demoted.isdisjoint((link.low_id, link.high_id))
+
+
+LINK_FIELDS = ("kind", "status", "score", "hamming", "containment_low", "containment_high", "reasons", "rules_version")
+
+
+def _existing(ids: Collection[int], wanted: Collection[Pair]) -> dict[Pair, NewsLink]:
+    """Links of the batch's articles, and those of the wanted pairs that another process made meanwhile."""
+    known: dict[Pair, NewsLink] = {}
+    lows = sorted(set(ids) | {pair[0] for pair in wanted})
+    links = NewsLink.objects.filter(Q(low__in=lows) | Q(high__in=list(ids))).order_by()
+    for link in links:
+        known[link.low_id, link.high_id] = link
+    return known
+
+
+def _link(
+    pair: Pair, verdict: Verdict, simhashes: dict[int, int | None], reviewed: set[int], rules: Rules
+) -> NewsLink:
+    left, right = simhashes.get(pair[0]), simhashes.get(pair[1])
+    reasons = list(verdict.reasons)
+    pending = verdict.queued
+    if verdict.folds and not reviewed.isdisjoint(pair) and not reviewed.issuperset(pair):
+        # A cluster that a person has reviewed changes only by a proposal.
+        pending = True
+        reasons.append({"code": "cluster_reviewed"})
+    return NewsLink(
+        low_id=pair[0],
+        high_id=pair[1],
+        kind=verdict.kind,
+        status=NewsLink.Status.PENDING if pending else NewsLink.Status.AUTO,
+        score=verdict.score,
+        hamming=None if left is None or right is None else hamming_distance(left, right),
+        containment_low=round(verdict.evidence.containment_left, 4),
+        containment_high=round(verdict.evidence.containment_right, 4),
+        reasons=reasons,
+        rules_version=rules.version,
+        created_at=timezone.now(),
+    )
+
+
+def _differs(old: NewsLink, new: NewsLink) -> bool:
+    return any(getattr(old, name) != getattr(new, name) for name in LINK_FIELDS)
+
+
+def _simhashes(ids: set[int]) -> dict[int, int | None]:
+    found: dict[int, int | None] = {}
+    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+        found.update(News.objects.filter(pk__in=chunk).values_list("id", "simhash_fp"))
+    return found
+
+
+def _in_reviewed_clusters(ids: set[int]) -> set[int]:
+    found: set[int] = set()
+    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+        rows = News.objects.filter(pk__in=chunk, cluster__state=NewsCluster.State.REVIEWED).order_by()
+        found.update(rows.values_list("id", flat=True))
+    return found
+
+
+def _mark_changed_texts(articles: Sequence[Article]) -> None:
+    """A person's verdict outlives an edit of the text; the editors are told of it."""
+    edited = [
+        article.id
+        for article in articles
+        if article.row.fingerprint_version
+        and (article.row.title_md5, article.row.content_md5)
+        != (article.print.title_md5, article.print.content_md5)
+    ]
+    if edited:
+        links = NewsLink.objects.filter(Q(low__in=edited) | Q(high__in=edited), locked=True)
+        links.update(text_changed=True)
+
+
+def _mark_done(articles: Sequence[Article]) -> None:
+    """Done is what was read: an article edited meanwhile stays pending for the next run."""
+    now = timezone.now()
+    rows = [(article.id, article.row.revision) for article in articles]
+    revisions: dict[int, list[int]] = defaultdict(list)
+    for id_, revision in rows:
+        revisions[revision].append(id_)
+    for revision, ids in revisions.items():
+        News.objects.filter(pk__in=ids, revision=revision).update(
+            state=News.State.DONE, judged_at=now, claim="", attempts=0, last_error=""
+        )
+    News.objects.filter(pk__in=[id_ for id_, _ in rows]).exclude(claim="").update(claim="")
+
+
+# --- explaining -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why two articles were or were not found and folded.
+
+    hamming: distance of the SimHashes or None; shared_hashes: number of sketch hashes both have (0..16).
+    """
+
+    hamming: int | None
+    shared_hashes: int
+    same_title: bool
+    evidence: Evidence
+    verdict: Verdict
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def explain(left_id: int, right_id: int) -> Explanation:
+    """Judge any two articles as the pipeline would, in canonical order, writing nothing.
+
+    Raises:
+        News.DoesNotExist: one of the articles is not there.
+    """
+    rows = sorted((News.objects.get(pk=left_id), News.objects.get(pk=right_id)), key=lambda r: r.canonical_key)
+    left, right = (_prepare(row) for row in rows)
+    items = [
+        Item(Text(a.title, a.body), a.row.source, plausible(a.row.published_at, a.row.created_at))
+        for a in (left, right)
+    ]
+    verdict = judge(items[0], items[1], current_rules())
+    hashes = left.print.simhash, right.print.simhash
+    return Explanation(
+        hamming=None if None in hashes else hamming_distance(*hashes),  # type: ignore[arg-type]
+        shared_hashes=len(set(left.print.sketch) & set(right.print.sketch)),
+        same_title=left.print.title_md5 == right.print.title_md5,
+        evidence=verdict.evidence,
+        verdict=verdict,
+    )
+
