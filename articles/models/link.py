@@ -17,6 +17,7 @@ class NewsLink(models.Model):
         TEMPLATE = "template", _("template")
         FURNITURE = "furniture", _("shared furniture only")
         SUSPECT = "suspect", _("body does not fit the title")
+        DISTINCT = "distinct", _("distinct")
         # Only a person says these:
         DUPLICATE = "duplicate", _("duplicate")
         SAME_EVENT = "same_event", _("same event, other report")
@@ -45,6 +46,8 @@ class NewsLink(models.Model):
     reasons = models.JSONField(_("reasons"), default=list)
     rules_version = ExactCharField(_("rules version"), max_length=32)
     text_changed = models.BooleanField(_("text changed since the verdict"), default=False, db_default=False)
+    # A person looked and could not tell: the pair waits on, and the machine may still settle it.
+    unsure = models.BooleanField(_("unsure"), default=False, db_default=False)
     created_at = models.DateTimeField(_("created"), db_default=UtcNow())
 
     class Meta:

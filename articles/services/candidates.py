@@ -52,8 +52,9 @@ def find(queries: Sequence[Query], linked: dict[int, set[int]], rules: Rules) ->
     Articles of identical text are one node; only its first article is compared with other texts, so that
     5,000 copies cost 5,000 rows. `linked` are articles already linked, which are judged again.
     """
+    asked = {query.id for query in queries}
     votes = _votes(queries)
-    ids = {query.id for query in queries} | {other for found in votes.values() for other in found}
+    ids = asked | {other for found in votes.values() for other in found}
     ids |= {other for others in linked.values() for other in others}
     members = load_members(ids)
     nodes = {m.id: node for node in text_nodes(members.values(), rules.window) for m in node}
@@ -66,9 +67,10 @@ def find(queries: Sequence[Query], linked: dict[int, set[int]], rules: Rules) ->
         if first[query.id] != query.id:
             copies[query.id] = first[query.id]
             continue
-        if len(nodes[query.id]) > 1:
-            # It may have come later than those that it precedes; the former first is linked to it.
-            copies[nodes[query.id][1].id] = query.id
+        # It may have come later than those that it precedes: the former first is linked to it.
+        former = next((m.id for m in nodes[query.id][1:] if m.id not in asked), None)
+        if former is not None:
+            copies[former] = query.id
         found = votes.get(query.id, Counter())
         found.update({other: 0 for other in linked.get(query.id, ()) if other in members})
         pairs |= _nearest(query.id, found, first, members, rules)

@@ -8,7 +8,7 @@ import logging
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from time import monotonic
 from typing import Any
@@ -386,17 +386,17 @@ def _mark_done(articles: Sequence[Article]) -> None:
 class Explanation:
     """Why two articles were or were not found and folded.
 
-    hamming: distance of the SimHashes or None; shared_hashes: number of sketch hashes both have (0..16).
+    left_id, right_id: in canonical order, the sides of evidence and verdict; hamming: distance of the
+    SimHashes or None; shared_hashes: number of sketch hashes both have (0..16).
     """
 
+    left_id: int
+    right_id: int
     hamming: int | None
     shared_hashes: int
     same_title: bool
     evidence: Evidence
     verdict: Verdict
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def explain(left_id: int, right_id: int) -> Explanation:
@@ -414,6 +414,8 @@ def explain(left_id: int, right_id: int) -> Explanation:
     verdict = judge(items[0], items[1], current_rules())
     hashes = left.print.simhash, right.print.simhash
     return Explanation(
+        left_id=left.id,
+        right_id=right.id,
         hamming=None if None in hashes else hamming_distance(*hashes),  # type: ignore[arg-type]
         shared_hashes=len(set(left.print.sketch) & set(right.print.sketch)),
         same_title=left.print.title_md5 == right.print.title_md5,
