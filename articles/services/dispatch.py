@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 TASK_SIZE = 500
 CONNECT_SECONDS = 2
 # After a failure the broker is left alone for so long, or else each of many saves would wait for it.
-REST_SECONDS = 10.0
+REST_SECONDS = 30.0
 
 
 class _Outage:
@@ -43,10 +43,10 @@ def forget_outage() -> None:
 def connect() -> Connection:
     """A connection to the broker that gives up soon. Celery's own tries again for six seconds."""
     connection = current_app.connection_for_write(connect_timeout=CONNECT_SECONDS)
-    connection.transport_options = {
-        **(connection.transport_options or {}),
-        **{"max_retries": 1, "interval_start": 0, "interval_step": 0.1},
-    }
+    options = dict(connection.transport_options or {})
+    # Redis has its own; a broker that takes the connection and then says nothing must not hold a save up.
+    options |= dict.fromkeys({"socket_timeout", "socket_connect_timeout"} & options.keys(), CONNECT_SECONDS)
+    connection.transport_options = options | {"max_retries": 1, "interval_start": 0, "interval_step": 0.1}
     return connection
 
 

@@ -181,7 +181,7 @@ def detect_encoding(path: Path, head: bytes) -> str:
 
 
 def _looks_like_news(text: str) -> bool:
-    line = text.lstrip().partition("\n")[0]
+    line = next(iter(text.strip().splitlines()), "")
     return line.startswith("{") or any(known_name(cell) for cell in _split(line, _delimiter(line)))
 
 
@@ -342,6 +342,8 @@ class _CsvRows:
 
     def _lack(self, path: Path, found: Sequence[str], missing: Sequence[str]) -> NoReturn:
         shown = ", ".join(name[:40] for name in found[:30])
+        # What a file without text holds must not steer the terminal.
+        shown = "".join(sign if sign.isprintable() else "?" for sign in shown)
         wanted = ", ".join(f"{name} ({NAMES[name][1]})" for name in FIELDS)
         raise FileProblemError(
             "columns", path, missing=", ".join(missing), found=shown or "–", wanted=wanted
@@ -356,7 +358,10 @@ def _delimiter(header: str) -> str:
 
 
 def _split(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line.strip("\r\n")], delimiter=delimiter), [])
+    try:
+        return next(csv.reader([line.strip("\r\n")], delimiter=delimiter), [])
+    except csv.Error:
+        return [line]  # Of a file that is no text at all.
 
 
 # --- JSON lines -------------------------------------------------------------------------------------------

@@ -1,0 +1,81 @@
+"""System checks: what would let duplicates slip through unnoticed stops the start or is said aloud."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import OperationalError, ProgrammingError, connections
+
+from articles.models import News
+
+# Nothing of the core is imported here: every command runs the checks, and would load the dictionaries.
+BANDS = sum(field.name.startswith("band_") for field in News._meta.get_fields())
+GUARANTEED_DISTANCE = 2 * BANDS - 1
+"""Bands are looked up with their one-bit neighbours; of so many bits one band gets no more than one."""
+
+
+@register(Tags.models)
+def check_hamming_limit(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    from articles.dedup.rules import DEFAULT_RULES
+
+    return hamming_messages(DEFAULT_RULES.hamming_limit)
+
+
+def hamming_messages(limit: int) -> list[CheckMessage]:
+    if limit <= GUARANTEED_DISTANCE:
+        return []
+    return [
+        Error(
+            f"The Hamming limit is {limit}, but the look-up finds all pairs up to {GUARANTEED_DISTANCE}.",
+            hint=f"Set Rules.hamming_limit to {GUARANTEED_DISTANCE} or less.",
+            id="newsdedup.E001",
+        )
+    ]
+
+
+@register(Tags.database)
+def check_charset(app_configs: Any, databases: Sequence[str] | None, **kwargs: Any) -> list[CheckMessage]:
+    return [message for alias in databases or () for message in _charset(alias)]
+
+
+@register(Tags.database)
+def check_fingerprints(
+    app_configs: Any, databases: Sequence[str] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    if "default" not in (databases or ()):
+        return []
+    from articles.services.health import stale_fingerprints
+
+    try:
+        stale = stale_fingerprints()
+    except (OperationalError, ProgrammingError):
+        return []  # Before the first migration there is no table.
+    if not stale:
+        return []
+    return [
+        Warning(
+            f"{stale} articles have fingerprints of another version: new ones are not compared with them.",
+            hint="Run: manage.py dedup_all",
+            obj=News,
+            id="newsdedup.W003",
+        )
+    ]
+
+
+def _charset(alias: str) -> list[CheckMessage]:
+    connection = connections[alias]
+    if connection.vendor != "mysql":
+        return []
+    charset = connection.settings_dict["OPTIONS"].get("charset", "utf8mb4")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT @@character_set_connection, @@character_set_database")
+        used, stored = cursor.fetchone()
+    if {charset, used, stored} == {"utf8mb4"}:
+        return []
+    return [
+        Error(
+            f"The database “{alias}” speaks {used} and stores {stored}: it cannot hold every character.",
+            hint="Make the database with CHARACTER SET utf8mb4 and connect with charset utf8mb4.",
+            id="newsdedup.E002",
+        )
+    ]

@@ -1,0 +1,34 @@
+"""Ids in, one service called. A task may run twice, and a failed one is tried again later."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from celery import shared_task
+from django.db import InterfaceError, OperationalError
+
+# Deadlocks, locks waited for too long, and a database that restarts.
+RETRY: dict[str, Any] = {
+    "autoretry_for": (OperationalError, InterfaceError),
+    "retry_backoff": 2,
+    "retry_backoff_max": 60,
+    "retry_jitter": True,
+    "max_retries": 5,
+}
+SWEEP_SECONDS = 20.0
+
+
+@shared_task(**RETRY)
+def deduplicate(ids: Sequence[int]) -> None:
+    """Judge these articles, as far as they are still pending."""
+    from articles.services import pipeline
+
+    pipeline.deduplicate(ids)
+
+
+# A sweep that no worker took in time is dropped: the next one does its work.
+@shared_task(expires=SWEEP_SECONDS)
+def sweep() -> None:
+    """Judge what no task names: rows inserted by SQL, and those saved while the broker was away."""
+    from articles.services import pipeline
+
+    pipeline.deduplicate_pending(limit_seconds=SWEEP_SECONDS)
