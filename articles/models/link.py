@@ -32,6 +32,11 @@ class NewsLink(models.Model):
     FOLDING_KINDS = (Kind.EXACT, Kind.NEAR, Kind.REWRITE)
     # Both articles count as one: the machine's folding kinds, or a person's word on any kind.
     FOLDED = Q(status=Status.CONFIRMED) | Q(status=Status.AUTO, kind__in=FOLDING_KINDS)
+    # What clusters are made from. A machine's link whose articles do not meet in one cluster waits for a
+    # person; it counts all the same, or clusters would depend on what they were before.
+    JOINING = Q(status=Status.CONFIRMED) | Q(
+        status__in=(Status.AUTO, Status.PENDING), kind__in=FOLDING_KINDS, unsure=False
+    )
 
     low = models.ForeignKey("articles.News", models.CASCADE, related_name="links_high", verbose_name=_("article"))
     high = models.ForeignKey("articles.News", models.CASCADE, related_name="links_low", verbose_name=_("article"))

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
@@ -22,14 +22,17 @@ REBUILD_BATCH = 2_000
 
 @dataclass(slots=True)
 class _Links:
-    """The links among a set of articles, by what they mean to clustering; scores of the folded ones."""
+    """The links among a set of articles, by what they mean to clustering.
+
+    machine: id, pair and status of each link by which the machine would fold; scores: of all that fold.
+    """
 
     folded: set[Pair] = field(default_factory=set)
     confirmed: set[Pair] = field(default_factory=set)
     apart: set[Pair] = field(default_factory=set)
     rejected: set[Pair] = field(default_factory=set)
-    scores: dict[Pair, tuple[float, int]] = field(default_factory=dict)
-    above: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    machine: list[tuple[int, Pair, str]] = field(default_factory=list)
+    scores: dict[int, list[tuple[int, float, int]]] = field(default_factory=lambda: defaultdict(list))
 
 
 def recluster(seeds: Collection[int]) -> set[int]:
@@ -40,20 +43,19 @@ def recluster(seeds: Collection[int]) -> set[int]:
     ids = _closure(set(seeds))
     if not ids:
         return ids
-    members = load_members(ids)
-    links = _load_links(ids)
-    wanted: list[list[int]] = []
-    for component in _components(members, links.folded | links.confirmed):
-        inside = {member.id for member in component}
-        wanted += partition(
-            component,
-            _among(links.folded, inside),
-            _among(links.confirmed, inside),
-            _among(links.apart, inside),
-            _among(links.rejected, inside),
-            DEFAULT_RULES.window,
+    reviewed = _reviewed(ids)
+    members = _members(ids, reviewed)
+    links = _load_links(ids, reviewed)
+    wanted = [
+        cluster
+        for component, inside in _components(members, links)
+        for cluster in partition(
+            component, inside.folded, inside.confirmed, inside.apart, inside.rejected, DEFAULT_RULES.window
         )
-    _store([ids_ for ids_ in wanted if len(ids_) > 1], ids, links, members)
+        if len(cluster) > 1
+    ]
+    _derive_status(links, wanted)
+    _store(wanted, ids, links, members)
     return ids
 
 
@@ -79,46 +81,68 @@ def _closure(seeds: set[int]) -> set[int]:
     new = set(seeds)
     while new:
         found |= new
-        linked = _folded_neighbours(new)
-        clusters = News.objects.filter(pk__in=new, cluster__isnull=False) if len(new) < sql.CHUNK else News.objects
-        cluster_ids = set(clusters.exclude(cluster=None).values_list("cluster_id", flat=True))
-        mates = sql.select_in("SELECT id FROM news WHERE cluster_id IN ({values})", cluster_ids)
-        new = (linked | {id_ for (id_,) in mates}) - found
+        statement = "SELECT DISTINCT cluster_id FROM news WHERE id IN ({values}) AND cluster_id IS NOT NULL"
+        clusters = [cluster for (cluster,) in sql.select_in(statement, new)]
+        mates = sql.select_in("SELECT id FROM news WHERE cluster_id IN ({values})", clusters)
+        new = (_joined_to(new) | {id_ for (id_,) in mates}) - found
     return found
 
 
-def _folded_neighbours(ids: set[int]) -> set[int]:
+def _joined_to(ids: set[int]) -> set[int]:
     neighbours: set[int] = set()
     for near, far in (("low_id", "high_id"), ("high_id", "low_id")):
         for chunk in sql.chunks(sorted(ids), sql.CHUNK):
-            links = NewsLink.objects.filter(NewsLink.FOLDED, **{f"{near}__in": chunk}).order_by()
+            links = NewsLink.objects.filter(NewsLink.JOINING, **{f"{near}__in": chunk}).order_by()
             neighbours.update(links.values_list(far, flat=True))
     return neighbours
 
 
-def _load_links(ids: set[int]) -> _Links:
+def _reviewed(ids: set[int]) -> dict[int, int]:
+    """article -> its cluster, where a person has reviewed that: it takes in nothing more by itself."""
+    found: dict[int, int] = {}
+    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+        rows = News.objects.filter(pk__in=chunk, cluster__state=NewsCluster.State.REVIEWED).order_by()
+        found.update(rows.values_list("id", "cluster_id"))
+    return found
+
+
+def _members(ids: set[int], reviewed: dict[int, int]) -> dict[int, Member]:
+    """Copies of a text in a reviewed cluster are a node apart from copies that came since."""
+    members = load_members(ids)
+    for id_ in reviewed.keys() & members.keys():
+        title, content = members[id_].text_key
+        members[id_] = replace(members[id_], text_key=(title, f"{content}@{reviewed[id_]}"))
+    return members
+
+
+def _load_links(ids: set[int], reviewed: dict[int, int]) -> _Links:
     links = _Links()
-    fields = ("id", "low_id", "high_id", "kind", "status", "score")
+    fields = ("id", "low_id", "high_id", "kind", "status", "score", "unsure")
     for chunk in sql.chunks(sorted(ids), sql.CHUNK):
         known = NewsLink.objects.filter(low__in=chunk).filter(
-            NewsLink.FOLDED | Q(kind__in=APART) | Q(status=NewsLink.Status.REJECTED)
+            NewsLink.JOINING | Q(kind__in=APART) | Q(status=NewsLink.Status.REJECTED)
         )
-        for id_, low, high, kind, status, score in known.order_by().values_list(*fields):
+        for id_, low, high, kind, status, score, unsure in known.order_by().values_list(*fields):
             if high not in ids:
                 continue
+            pair = (low, high)
             if status == NewsLink.Status.REJECTED:
-                links.rejected.add((low, high))
-            elif status != NewsLink.Status.CONFIRMED and kind in APART:
-                links.apart.add((low, high))
-            else:
-                (links.confirmed if status == NewsLink.Status.CONFIRMED else links.folded).add((low, high))
-                links.scores[low, high] = (score, id_)
-                links.above[low].append(high)
+                links.rejected.add(pair)
+            elif status == NewsLink.Status.CONFIRMED:
+                links.confirmed.add(pair)
+                links.scores[low].append((high, score, id_))
+            elif kind in NewsLink.FOLDING_KINDS and not unsure:
+                links.machine.append((id_, pair, status))
+                links.scores[low].append((high, score, id_))
+                if reviewed.get(low) == reviewed.get(high):
+                    links.folded.add(pair)
+            elif kind in APART:
+                links.apart.add(pair)
     return links
 
 
-def _components(members: dict[int, Member], pairs: Iterable[Pair]) -> list[list[Member]]:
-    """Connected components by union-find; each article without a link is one of its own."""
+def _components(members: dict[int, Member], links: _Links) -> list[tuple[list[Member], _Links]]:
+    """Connected components of more than one article, by union-find, each with its own links."""
     parent = {id_: id_ for id_ in members}
 
     def root(id_: int) -> int:
@@ -127,19 +151,31 @@ def _components(members: dict[int, Member], pairs: Iterable[Pair]) -> list[list[
             id_ = parent[id_]
         return id_
 
-    for low, high in pairs:
+    for low, high in links.folded | links.confirmed:
         if low in parent and high in parent:
             parent[root(low)] = root(high)
-    groups: dict[int, list[Member]] = defaultdict(list)
+    groups: dict[int, tuple[list[Member], _Links]] = defaultdict(lambda: ([], _Links()))
     for id_, member in members.items():
-        groups[root(id_)].append(member)
-    return list(groups.values())
+        groups[root(id_)][0].append(member)
+    for name in ("folded", "confirmed", "apart", "rejected"):
+        for low, high in getattr(links, name):
+            if low in parent and high in parent and root(low) == root(high):
+                getattr(groups[root(low)][1], name).add((low, high))
+    return [group for group in groups.values() if len(group[0]) > 1]
 
 
-def _among(pairs: set[Pair], ids: set[int]) -> list[Pair]:
-    if len(ids) < 2:
-        return []
-    return [pair for pair in pairs if pair[0] in ids and pair[1] in ids]
+def _derive_status(links: _Links, wanted: Sequence[list[int]]) -> None:
+    """A machine's link whose articles did not meet waits for a person; one whose articles met does not."""
+    home = {id_: number for number, ids_ in enumerate(wanted) for id_ in ids_}
+    changed: dict[str, list[int]] = defaultdict(list)
+    for id_, (low, high), status in links.machine:
+        met = low in home and home[low] == home.get(high)
+        right = NewsLink.Status.AUTO if met else NewsLink.Status.PENDING
+        if status != right:
+            changed[right].append(id_)
+    for status, ids in changed.items():
+        for chunk in sql.chunks(ids, sql.CHUNK):
+            NewsLink.objects.filter(pk__in=chunk).update(status=status)
 
 
 # --- storing ----------------------------------------------------------------------------------------------
@@ -227,7 +263,7 @@ def _save_cluster(
     cluster: NewsCluster, lead: int, ids_: list[int], links: _Links, members: dict[int, Member]
 ) -> NewsCluster:
     inside = set(ids_)
-    scores = [links.scores[id_, other] for id_ in ids_ for other in links.above.get(id_, ()) if other in inside]
+    scores = [(score, link) for id_ in ids_ for other, score, link in links.scores[id_] if other in inside]
     weakest = min(scores, default=(1.0, None))
     dates = sorted(members[id_].published for id_ in ids_ if members[id_].published)  # type: ignore[type-var]
     values: dict[str, Any] = {

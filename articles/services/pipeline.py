@@ -24,7 +24,7 @@ from articles.dedup.evidence import Evidence, Text
 from articles.dedup.fingerprint import Fingerprint, fingerprint, hamming_distance, md5, unsigned_to_signed
 from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.verdict import Item, Verdict, judge
-from articles.models import ClusterLock, News, NewsCluster, NewsLink, NewsShingle, NewsText
+from articles.models import ClusterLock, News, NewsLink, NewsShingle, NewsText
 from articles.services import candidates, clustering, sql
 from articles.services.candidates import Found, Query
 from articles.services.ingest import identify
@@ -265,13 +265,12 @@ def _store_links(
     judged = {article.id for article in articles}
     wanted = {pair: verdict for pair, verdict in verdicts.items() if verdict.kind != "distinct"}
     simhashes = _simhashes({id_ for pair in wanted for id_ in pair})
-    reviewed = _in_reviewed_clusters({id_ for pair in wanted for id_ in pair})
     demoted = found.copies.keys() - judged
     known = _existing(judged | demoted, wanted)
     new, changed = [], []
     for pair, verdict in wanted.items():
-        row = _link(pair, verdict, simhashes, reviewed, rules)
         old = known.pop(pair, None)
+        row = _link(pair, verdict, simhashes, rules, old)
         if old is None:
             new.append(row)
         elif not old.locked and _differs(old, row):
@@ -308,25 +307,22 @@ def _existing(ids: Collection[int], wanted: Collection[Pair]) -> dict[Pair, News
 
 
 def _link(
-    pair: Pair, verdict: Verdict, simhashes: dict[int, int | None], reviewed: set[int], rules: Rules
+    pair: Pair, verdict: Verdict, simhashes: dict[int, int | None], rules: Rules, old: NewsLink | None
 ) -> NewsLink:
     left, right = simhashes.get(pair[0]), simhashes.get(pair[1])
-    reasons = list(verdict.reasons)
-    pending = verdict.queued
-    if verdict.folds and not reviewed.isdisjoint(pair) and not reviewed.issuperset(pair):
-        # A cluster that a person has reviewed changes only by a proposal.
-        pending = True
-        reasons.append({"code": "cluster_reviewed"})
+    status = NewsLink.Status.PENDING if verdict.queued else NewsLink.Status.AUTO
+    if verdict.folds and old is not None and old.kind in NewsLink.FOLDING_KINDS:
+        status = NewsLink.Status(old.status)  # follows from the clusters, see clustering
     return NewsLink(
         low_id=pair[0],
         high_id=pair[1],
         kind=verdict.kind,
-        status=NewsLink.Status.PENDING if pending else NewsLink.Status.AUTO,
+        status=status,
         score=verdict.score,
         hamming=None if left is None or right is None else hamming_distance(left, right),
         containment_low=round(verdict.evidence.containment_left, 4),
         containment_high=round(verdict.evidence.containment_right, 4),
-        reasons=reasons,
+        reasons=list(verdict.reasons),
         rules_version=rules.version,
         created_at=timezone.now(),
     )
@@ -340,14 +336,6 @@ def _simhashes(ids: set[int]) -> dict[int, int | None]:
     found: dict[int, int | None] = {}
     for chunk in sql.chunks(sorted(ids), sql.CHUNK):
         found.update(News.objects.filter(pk__in=chunk).values_list("id", "simhash_fp"))
-    return found
-
-
-def _in_reviewed_clusters(ids: set[int]) -> set[int]:
-    found: set[int] = set()
-    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
-        rows = News.objects.filter(pk__in=chunk, cluster__state=NewsCluster.State.REVIEWED).order_by()
-        found.update(rows.values_list("id", flat=True))
     return found
 
 
