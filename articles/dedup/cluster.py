@@ -66,6 +66,8 @@ def partition(
     confirmed: Collection[Pair] = (),
     apart: Collection[Pair] = (),
     rejected: Collection[Pair] = (),
+    partial: Collection[Pair] = (),
+    linked: Collection[Pair] = (),
     window: timedelta = timedelta(days=30),
 ) -> list[list[Any]]:
     """Clusters of one component: lists of ids in canonical order, the lead first; single articles too.
@@ -78,14 +80,24 @@ def partition(
         confirmed: pairs a person declared duplicates: always together, unless also rejected by way of others.
         apart: pairs whose facts differ by the machine's judgement.
         rejected: pairs a person wants apart.
+        partial: those of `folded` in which one text is less than half of the other. Two such cuts of one
+            text may share nothing, so where cuts are about each article must be linked to each other one.
+        linked: all pairs that share a good part of their text, of whatever kind.
     """
     strict = _neighbours(rejected)
     nodes = [part for node in text_nodes(members, window) for part in _split_rejected(node, strict)]
     groups = _join_confirmed(nodes, confirmed, strict)
     matches, facts = _neighbours([*folded, *confirmed]), _neighbours(apart)
+    cuts, akin = _neighbours(partial), _neighbours([*linked, *folded, *confirmed])
     clusters: list[_Group] = []
     for group in groups:
-        free = [c for c in clusters if not _facts_differ(group, c, facts) and not _conflict(group, c, strict)]
+        free = [
+            cluster
+            for cluster in clusters
+            if not _facts_differ(group, cluster, facts)
+            and not _conflict(group, cluster, strict)
+            and not _strangers(group, cluster, cuts, akin)
+        ]
         home = _home(group, free, matches)
         if home is None:
             clusters.append(group)
@@ -143,6 +155,17 @@ def _conflict(one: _Group, other: _Group, enemies: dict[Any, set[Any]]) -> bool:
 def _facts_differ(one: _Group, other: _Group, facts: dict[Any, set[Any]]) -> bool:
     """Only the first article of each text speaks here: links of the others depend on the order of arrival."""
     return any(not facts.get(rep, set()).isdisjoint(other.reps) for rep in one.reps)
+
+
+def _strangers(one: _Group, other: _Group, cuts: dict[Any, set[Any]], akin: dict[Any, set[Any]]) -> bool:
+    """Whether a cut of a text would meet another article that shares none of it."""
+    together = {*one.reps, *other.reps}
+    for rep in one.reps:
+        for mate in other.reps:
+            is_cut = not together.isdisjoint(cuts.get(rep, ())) or not together.isdisjoint(cuts.get(mate, ()))
+            if is_cut and mate not in akin.get(rep, ()):
+                return True
+    return False
 
 
 def _home(group: _Group, clusters: Sequence[_Group], matches: dict[Any, set[Any]]) -> _Group | None:

@@ -98,7 +98,8 @@ def dedupe(items: Iterable[Mapping[str, Any] | str], rules: Rules = DEFAULT_RULE
         index.add(print_)
     folded = [pair for pair, verdict in links.items() if verdict.folds]
     apart = [pair for pair, verdict in links.items() if verdict.keeps_apart]
-    clusters = partition(members, folded, apart=apart, window=rules.window)
+    partial = [pair for pair in folded if links[pair].partial]
+    clusters = partition(members, folded, apart=apart, partial=partial, linked=links, window=rules.window)
     return Result([cluster for cluster in clusters if len(cluster) > 1], links)
 
 

@@ -1,5 +1,6 @@
 """Evidence + facts + Rules -> Verdict(kind, score, reasons). Symmetric; knows no clock and no database."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -7,13 +8,16 @@ from typing import Any
 from articles.dedup.evidence import Evidence, Text, gather
 from articles.dedup.facts import Difference, differences
 from articles.dedup.rules import DEFAULT_RULES, Rules
+from articles.dedup.scoring import likelihood
 
 Reason = dict[str, Any]
 
 FOLDING = frozenset({"exact", "near", "rewrite"})
 # What only a person can settle; template and furniture are kept apart by the machine alone.
 QUEUED = frozenset({"excerpt", "update", "suspect"})
-APART = frozenset({"update", "template", "furniture", "suspect"})
+# Where facts differ, no third article may bring the two together.
+APART = frozenset({"update", "template", "suspect"})
+PARTIAL = 0.5
 KINDS = ("exact", "near", "rewrite", "excerpt", "update", "template", "furniture", "suspect", "distinct")
 
 
@@ -36,8 +40,18 @@ class Verdict:
 
     @property
     def keeps_apart(self) -> bool:
-        """Whether the two must not meet in one cluster by way of others either: facts or stories differ."""
-        return self.kind in APART
+        """Whether the two must not meet in one cluster by way of others either."""
+        return contradicts(self.kind, self.reasons)
+
+    @property
+    def partial(self) -> bool:
+        """Whether one text is less than half of the other: a cut, which says nothing of the rest."""
+        return min(self.evidence.containment_left, self.evidence.containment_right) < PARTIAL
+
+
+def contradicts(kind: str, reasons: Iterable[Reason]) -> bool:
+    """Whether two articles were kept from folding by a fact that they state differently."""
+    return kind in APART and any(reason["code"].endswith("_differs") for reason in reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,41 +73,43 @@ def judge(left: Item, right: Item, rules: Rules = DEFAULT_RULES) -> Verdict:
 
     Swapping the articles swaps the sides of evidence and reasons and changes neither kind nor score.
     """
-    evidence = gather(left.text, right.text)
+    evidence = gather(left.text, right.text, rules.floor)
     if not within(left.published, right.published, rules.window):
         return Verdict("distinct", 0.0, (_reason("out_of_window"),), evidence)
+    if left.text.only_furniture or right.text.only_furniture:
+        return Verdict("furniture", 0.0, (_reason("only_furniture"),), evidence)
     if not left.text.bare_body or not right.text.bare_body:
         return _judge_titles(left, right, evidence)
     if evidence.same_title and evidence.same_body:
         return Verdict("exact", 1.0, (_reason("same_text"),), evidence)
     if evidence.containment < rules.floor:
-        return Verdict("distinct", evidence.containment / 4, _shares(evidence), evidence)
-    found = differences(left.text, right.text)
-    kind = _kind(left, right, evidence, found, rules)
-    return Verdict(kind, _score(kind, evidence), (*_shares(evidence), *map(_fact_reason, found)), evidence)
+        return Verdict("distinct", round(evidence.containment / 10, 4), _shares(evidence), evidence)
+    strange = _strange_body(evidence, rules)
+    found = [] if strange else differences(left.text, right.text)
+    kind = _kind_of_furniture(evidence, rules) if strange else _kind(left, right, evidence, found, rules)
+    reasons = (*_shares(evidence), *_circumstances(kind, evidence, rules), *map(_fact_reason, found))
+    return Verdict(kind, likelihood(kind, evidence), reasons, evidence)
 
 
 def _kind(left: Item, right: Item, evidence: Evidence, found: list[Difference], rules: Rules) -> str:
-    blocking = [difference for difference in found if _blocks(difference, evidence)]
-    if _only_furniture(evidence):
-        return "suspect" if evidence.same_body or min(evidence.lead_left, evidence.lead_right) > 0.5 else "furniture"
-    if blocking:
-        return _kind_of_twins(left, right, evidence, blocking)
-    if _covers(evidence, rules):
-        both = min(evidence.containment_left, evidence.containment_right)
-        return "near" if both >= rules.near else "rewrite"
+    if found:
+        return _kind_of_twins(left, right, evidence, found, rules)
+    if _covers(evidence, _one_source(left, right), rules):
+        return "near" if min(evidence.shares) >= rules.near else "rewrite"
     return _kind_of_part(evidence, rules)
 
 
-def _blocks(difference: Difference, evidence: Evidence) -> bool:
-    """Whether a difference in facts forbids folding: both sides state it, and not the same."""
-    if difference.kind == "negation":
-        return min(evidence.containment_left, evidence.containment_right) > 0.7
-    return bool(difference.left and difference.right)
+def _one_source(left: Item, right: Item) -> bool:
+    """An unknown source equals no other."""
+    return bool(left.source) and left.source == right.source
 
 
-def _only_furniture(evidence: Evidence) -> bool:
-    """Shared text that neither headline speaks of, between articles of different headlines."""
+def _strange_body(evidence: Evidence, rules: Rules) -> bool:
+    """Shared text that is not what the headlines announce, between articles of different headlines."""
+    if evidence.title_ratio < rules.unlike_title:
+        own = evidence.title_in_body_left, evidence.title_in_body_right
+        if max(own) < rules.spoken or (evidence.same_body and min(own) < rules.spoken):
+            return True
     if evidence.title_ratio >= 0.5 or evidence.title_overlap >= 0.6:
         return False
     unspoken = max(evidence.title_in_other_left, evidence.title_in_other_right) < 0.4
@@ -101,26 +117,81 @@ def _only_furniture(evidence: Evidence) -> bool:
     return unspoken or (apart and evidence.title_overlap < 0.4)
 
 
-def _kind_of_twins(left: Item, right: Item, evidence: Evidence, blocking: list[Difference]) -> str:
-    numbers_only = all(difference.kind == "number" for difference in blocking)
-    near_in_time = within(left.published, right.published, timedelta(days=2))
-    return "update" if numbers_only and near_in_time and evidence.title_overlap >= 0.5 else "template"
+def _kind_of_furniture(evidence: Evidence, rules: Rules) -> str:
+    """A body that speaks of one of two headlines may be a wrong extraction of a real story."""
+    speaks = max(evidence.title_in_body_left, evidence.title_in_body_right) >= rules.spoken
+    return "suspect" if speaks and (evidence.same_body or evidence.lead > 0.5) else "furniture"
 
 
-def _covers(evidence: Evidence, rules: Rules) -> bool:
-    """Whether one text stands in the other as a whole, and the other is not much more than that."""
-    shorter, longer = sorted((evidence.containment_left, evidence.containment_right), reverse=True)
-    if shorter < rules.cover:
+def _kind_of_twins(
+    left: Item, right: Item, evidence: Evidence, found: list[Difference], rules: Rules
+) -> str:
+    """Texts that differ in facts: one event told again, or two events in one form of words."""
+    kinds = {difference.kind for difference in found}
+    moved = kinds == {"number"} or (kinds == {"date"} and not _one_source(left, right))
+    one_event = evidence.title_overlap >= rules.one_event
+    if moved and one_event and within(left.published, right.published, rules.update_window):
+        return "update"
+    one_text = min(evidence.shares) >= rules.same_but_fact and evidence.shorter >= rules.same_but_fact_length
+    return "suspect" if one_text and len(found) <= 2 and not _one_source(left, right) else "template"
+
+
+def _covers(evidence: Evidence, one_source: bool, rules: Rules) -> bool:
+    """Whether one text is the other, cut or slightly rewritten, and not a part or another state of it."""
+    of_shorter, of_longer = evidence.shares
+    same_title = evidence.title_ratio >= rules.same_title
+    if of_shorter < (rules.cover_same_title if same_title and not one_source else rules.cover):
         return False
-    if longer >= rules.cover_longer:
+    if one_source and not same_title and of_longer < rules.cover_one_source:
+        return False
+    if evidence.longer - evidence.shorter > rules.longest_cut or _news_in_both(evidence, rules):
+        return False
+    if evidence.shorter < rules.short:
+        return of_longer >= rules.near or (same_title and not one_source and evidence.opening >= rules.opening)
+    return of_longer >= rules.cover_longer or _is_cut(evidence, one_source, rules)
+
+
+def _news_in_both(evidence: Evidence, rules: Rules) -> bool:
+    of_shorter, of_longer = evidence.shares
+    own = min((1 - of_shorter) * evidence.shorter, (1 - of_longer) * evidence.longer)
+    return max(of_shorter, of_longer) < rules.own_news_share and own >= rules.own_news
+
+
+def _is_cut(evidence: Evidence, one_source: bool, rules: Rules) -> bool:
+    """Whether the shorter text is the longer one with something left out, mostly at its end."""
+    _, of_longer = evidence.shares
+    same_title = evidence.title_ratio >= rules.same_title
+    if of_longer >= rules.half and evidence.opening >= rules.half:
         return True
-    # Trimmed: the longer text opens as the shorter does, and does not come to it later.
-    return min(evidence.lead_left, evidence.lead_right) >= rules.shared_lead
+    if of_longer >= rules.one_piece_longer and evidence.densest >= rules.one_piece:
+        return True
+    if evidence.lead >= rules.shared_lead and (same_title or of_longer >= rules.shared_lead_longer):
+        return True
+    if one_source or evidence.opening < rules.opening:
+        return False
+    return same_title or evidence.verbatim >= rules.verbatim
 
 
 def _kind_of_part(evidence: Evidence, rules: Rules) -> str:
+    of_shorter, _ = evidence.shares
+    if evidence.shorter < rules.shortest_excerpt and of_shorter < rules.whole_excerpt:
+        return "distinct"
     longer_lead = evidence.lead_left if evidence.left_length > evidence.right_length else evidence.lead_right
-    return "excerpt" if longer_lead < 0.2 and evidence.length_ratio < 0.5 else "update"
+    far_longer = evidence.longer - evidence.shorter > rules.longest_cut
+    return "excerpt" if far_longer or (longer_lead < 0.2 and evidence.length_ratio < 0.5) else "update"
+
+
+def _circumstances(kind: str, evidence: Evidence, rules: Rules) -> tuple[Reason, ...]:
+    """What decided, where it was not a fact."""
+    if kind in ("furniture", "suspect") and evidence.title_ratio < rules.unlike_title:
+        return (_reason("body_not_about_title"),)
+    if kind == "excerpt":
+        return (_reason("short_in_long"),)
+    if kind == "update" and evidence.longer > evidence.shorter:
+        return (_reason("text_added", chars=evidence.longer - evidence.shorter),)
+    if kind == "distinct" and evidence.shorter < rules.shortest_excerpt:
+        return (_reason("too_short"),)
+    return ()
 
 
 def _judge_titles(left: Item, right: Item, evidence: Evidence) -> Verdict:
@@ -131,24 +202,13 @@ def _judge_titles(left: Item, right: Item, evidence: Evidence) -> Verdict:
         return Verdict("exact", 1.0, (_reason("same_title"),), evidence)
     found = differences(Text(left.text.title, ""), Text(right.text.title, ""))
     reasons += map(_fact_reason, found)
-    if any(d.left and d.right or d.kind == "negation" for d in found):
+    if found:
         kind = "template" if evidence.title_ratio >= 0.8 else "distinct"
         return Verdict(kind, 0.1, tuple(reasons), evidence)
     if evidence.title_ratio >= 0.9 and len(left.text.bare_title) >= 8:
         kind = "near" if neither else "excerpt"
         return Verdict(kind, 0.9 if neither else 0.6, tuple(reasons), evidence)
-    return Verdict("distinct", evidence.title_ratio / 4, tuple(reasons), evidence)
-
-
-def _score(kind: str, evidence: Evidence) -> float:
-    low, high = {
-        "near": (0.9, 1.0),
-        "rewrite": (0.7, 0.95),
-        "update": (0.3, 0.7),
-        "excerpt": (0.2, 0.6),
-    }.get(kind, (0.0, 0.3))
-    share = (evidence.containment_left + evidence.containment_right) / 2
-    return round(low + (high - low) * share, 4)
+    return Verdict("distinct", round(evidence.title_ratio / 10, 4), tuple(reasons), evidence)
 
 
 def _shares(evidence: Evidence) -> tuple[Reason, ...]:

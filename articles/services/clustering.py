@@ -6,18 +6,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from articles.dedup.cluster import Member, partition
 from articles.dedup.rules import DEFAULT_RULES
-from articles.dedup.verdict import APART
+from articles.dedup.verdict import PARTIAL, contradicts
 from articles.models import ClusterLock, News, NewsCluster, NewsLink
 from articles.services import sql
 from articles.services.candidates import load_members
 
 Pair = tuple[int, int]
 REBUILD_BATCH = 2_000
+LINK_COLUMNS = (
+    *("low", "high", "kind", "status", "score", "unsure", "reasons"),
+    *("containment_low", "containment_high"),
+)
 
 
 @dataclass(slots=True)
@@ -31,6 +34,8 @@ class _Links:
     confirmed: set[Pair] = field(default_factory=set)
     apart: set[Pair] = field(default_factory=set)
     rejected: set[Pair] = field(default_factory=set)
+    partial: set[Pair] = field(default_factory=set)
+    linked: set[Pair] = field(default_factory=set)
     machine: list[tuple[int, Pair, str]] = field(default_factory=list)
     scores: dict[int, list[tuple[int, float, int]]] = field(default_factory=lambda: defaultdict(list))
 
@@ -50,7 +55,14 @@ def recluster(seeds: Collection[int]) -> set[int]:
         cluster
         for component, inside in _components(members, links)
         for cluster in partition(
-            component, inside.folded, inside.confirmed, inside.apart, inside.rejected, DEFAULT_RULES.window
+            component,
+            inside.folded,
+            inside.confirmed,
+            inside.apart,
+            inside.rejected,
+            inside.partial,
+            inside.linked,
+            DEFAULT_RULES.window,
         )
         if len(cluster) > 1
     ]
@@ -63,7 +75,9 @@ def rebuild_all(progress: Callable[[int], None] | None = None) -> int:
     """Derive all clusters again from the links; returns how many there are. Stable ids, batch by batch."""
     last = 0
     while True:
-        batch = list(News.objects.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:REBUILD_BATCH])
+        batch = list(
+            News.objects.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:REBUILD_BATCH]
+        )
         if not batch:
             break
         last = batch[-1]
@@ -117,28 +131,32 @@ def _members(ids: set[int], reviewed: dict[int, int]) -> dict[int, Member]:
 
 def _load_links(ids: set[int], reviewed: dict[int, int]) -> _Links:
     links = _Links()
-    fields = ("id", "low_id", "high_id", "kind", "status", "score", "unsure")
     for chunk in sql.chunks(sorted(ids), sql.CHUNK):
-        known = NewsLink.objects.filter(low__in=chunk).filter(
-            NewsLink.JOINING | Q(kind__in=APART) | Q(status=NewsLink.Status.REJECTED)
-        )
-        for id_, low, high, kind, status, score, unsure in known.order_by().values_list(*fields):
-            if high not in ids:
-                continue
-            pair = (low, high)
-            if status == NewsLink.Status.REJECTED:
-                links.rejected.add(pair)
-            elif status == NewsLink.Status.CONFIRMED:
-                links.confirmed.add(pair)
-                links.scores[low].append((high, score, id_))
-            elif kind in NewsLink.FOLDING_KINDS and not unsure:
-                links.machine.append((id_, pair, status))
-                links.scores[low].append((high, score, id_))
-                if reviewed.get(low) == reviewed.get(high):
-                    links.folded.add(pair)
-            elif kind in APART:
-                links.apart.add(pair)
+        for link in NewsLink.objects.filter(low__in=chunk).only(*LINK_COLUMNS).order_by():
+            if link.high_id in ids:
+                _sort_in(link, links, reviewed)
     return links
+
+
+def _sort_in(link: NewsLink, links: _Links, reviewed: dict[int, int]) -> None:
+    pair = (link.low_id, link.high_id)
+    links.linked.add(pair)
+    joins = link.status == NewsLink.Status.CONFIRMED
+    if link.status == NewsLink.Status.REJECTED:
+        links.rejected.add(pair)
+    elif joins:
+        links.confirmed.add(pair)
+    elif link.kind in NewsLink.FOLDING_KINDS and not link.unsure:
+        joins = True
+        links.machine.append((link.pk, pair, link.status))
+        if reviewed.get(link.low_id) == reviewed.get(link.high_id):
+            links.folded.add(pair)
+            if min(link.containment_low, link.containment_high) < PARTIAL:
+                links.partial.add(pair)
+    elif contradicts(link.kind, link.reasons):
+        links.apart.add(pair)
+    if joins:
+        links.scores[link.low_id].append((link.high_id, link.score, link.pk))
 
 
 def _components(members: dict[int, Member], links: _Links) -> list[tuple[list[Member], _Links]]:
@@ -157,7 +175,7 @@ def _components(members: dict[int, Member], links: _Links) -> list[tuple[list[Me
     groups: dict[int, tuple[list[Member], _Links]] = defaultdict(lambda: ([], _Links()))
     for id_, member in members.items():
         groups[root(id_)][0].append(member)
-    for name in ("folded", "confirmed", "apart", "rejected"):
+    for name in ("folded", "confirmed", "apart", "rejected", "partial", "linked"):
         for low, high in getattr(links, name):
             if low in parent and high in parent and root(low) == root(high):
                 getattr(groups[root(low)][1], name).add((low, high))
@@ -314,6 +332,8 @@ def _with_pending_links(ids: set[int]) -> set[int]:
     found: set[int] = set()
     for side in ("low", "high"):
         for chunk in sql.chunks(sorted(ids), sql.CHUNK):
-            links = NewsLink.objects.filter(status=NewsLink.Status.PENDING, **{f"{side}__in": chunk}).order_by()
+            links = NewsLink.objects.filter(
+                status=NewsLink.Status.PENDING, **{f"{side}__in": chunk}
+            ).order_by()
             found.update(links.values_list(f"{side}_id", flat=True))
     return found

@@ -11,6 +11,7 @@ import pytest
 from articles.dedup.cluster import Member, canonical_key, partition, plausible
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "clusters.json").read_text(encoding="utf-8"))
+KINDS = ("folded", "confirmed", "apart", "rejected", "partial", "linked")
 START = datetime(2026, 11, 1, tzinfo=UTC)
 
 
@@ -28,7 +29,7 @@ def pairs(names: list[str]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_partition(case: dict[str, Any]) -> None:
-    links = {kind: pairs(case.get(kind, [])) for kind in ("folded", "confirmed", "apart", "rejected")}
+    links = {kind: pairs(case.get(kind, [])) for kind in KINDS}
     members = members_of(case)
     for seed in range(50):
         shuffle = random.Random(seed)
