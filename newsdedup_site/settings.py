@@ -78,14 +78,11 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
-STATIC_STORAGE = "whitenoise.storage.CompressedManifestStaticFilesStorage"
-PLAIN_STORAGE = "django.contrib.staticfiles.storage.StaticFilesStorage"
+STATIC_ROOT.mkdir(exist_ok=True)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": PLAIN_STORAGE if DEBUG else STATIC_STORAGE},
+    "staticfiles": {"BACKEND": "newsdedup_site.storage.StaticStorage"},
 }
-# Before collectstatic has run, pages come without hashed names instead of not at all.
-WHITENOISE_MANIFEST_STRICT = False
 
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"

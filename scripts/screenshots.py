@@ -1,6 +1,6 @@
 """Takes the pictures of docs/pictures/: the site on a database of its own, filled with the sample news.
 
-.venv/bin/python scripts/screenshots.py [folder]
+Without an argument: the pages that the documents show. With a folder: every page there, in two widths.
 """
 
 import os

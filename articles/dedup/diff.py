@@ -327,7 +327,7 @@ def _gaps(length: int, anchored: list[int]) -> tuple[dict[int, int], list[int]]:
 def _candidates(
     left: Sequence[Sentence], right: Sequence[Sentence], free_left: list[int], free_right: list[int]
 ) -> list[tuple[int, int, float]]:
-    """Pairs that share telling two-character words, scored; a few for each sentence, so the work stays linear."""
+    """Pairs that share telling two-character words, scored; a few for each sentence: linear work."""
     index: dict[str, list[int]] = defaultdict(list)
     for j in free_right:
         for bigram in _bigrams(right[j].key):
@@ -383,7 +383,7 @@ def _rows(
 
 
 def _rejoined(left: Sequence[Sentence], right: Sequence[Sentence], rows: list[Row]) -> list[Row]:
-    """Where one side cut a sentence in two: a similar pair takes in a neighbour that makes it more similar."""
+    """Where one side cut a sentence in two: a similar pair takes in a neighbour that adds likeness."""
     done: list[Row] = []
     for row in rows:
         joined = _join(left, right, done[-1], row) if done else None
@@ -445,14 +445,12 @@ class _Painter:
     def whole(self, rows: list[Row], sides: Sequence[Sequence[Sentence]]) -> Segment:
         """All remaining rows as one, uncompared."""
         equal = all(row[0] == EQUAL for row in rows)
-        places = []
-        for side in (0, 1):
-            first = _bounds(sides[side], rows[0][side + 1], len(self.texts[side]))[0]
-            places.append((first, len(self.texts[side])))
-        left, right = (
-            self._spans(side, place, [] if equal else [place]) for side, place in enumerate(places)
-        )
-        return Segment(EQUAL if equal else REPLACE, left, right)
+        spans = []
+        for side, first in enumerate((rows[0][1], rows[0][2])):
+            length = len(self.texts[side])
+            rest = (_bounds(sides[side], first, length)[0], length)
+            spans.append(self._spans(side, rest, [] if equal else [rest]))
+        return Segment(EQUAL if equal else REPLACE, spans[0], spans[1])
 
     def pair(self, left: Range, right: Range) -> Segment:
         changed_left, changed_right = self._changes(left, right)
@@ -481,10 +479,12 @@ class _Painter:
     def _stretch(self, side: int, places: list[Range]) -> Range:
         """From the first to the last unit, with the bracket that closes what was opened inside."""
         start, end = places[0][0], places[-1][1]
-        closing = BRACKETS.get(self.texts[side][end : end + 1])
-        opened = closing and self.texts[side].count(closing, start, end)
-        closed = opened and self.texts[side].count(self.texts[side][end], start, end)
-        return (start, end + 1) if opened and opened > closed else (start, end)
+        text = self.texts[side]
+        after = text[end : end + 1]
+        opening = BRACKETS.get(after)
+        if opening and text.count(opening, start, end) > text.count(after, start, end):
+            end += 1
+        return start, end
 
     def _units(self, side: int, bounds: Range) -> tuple[list[str], list[Range]]:
         """Characters as compared, with whole numbers and Latin words as one, and where each stands."""

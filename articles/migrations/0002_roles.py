@@ -16,9 +16,8 @@ def add_roles(apps, schema_editor):
     # Permissions are usually made after the last migration; the groups need them now.
     for label in ("auth", "articles"):
         config = apps.get_app_config(label)
-        config.models_module = True
+        config.models_module = getattr(config, "models_module", True)
         create_permissions(config, apps=apps, using=database, verbosity=0)
-        config.models_module = None
     groups = apps.get_model("auth", "Group").objects.using(database)
     permissions = apps.get_model("auth", "Permission").objects.using(database)
     for name, codenames in ROLES.items():

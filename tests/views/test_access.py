@@ -1,0 +1,103 @@
+"""Who may see what: every address, every role, and strangers."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from articles.models import NewsCluster
+from tests.views.factories import make_cluster, make_decision
+
+EMPTY: dict[str, dict[str, object]] = {"links": {}, "clusters": {}}
+
+ROLES = ("viewer", "editor", "chief", "administrator")
+OPEN, LOGIN, FORBIDDEN, MOVED = 200, "login", 403, 302
+ALL = dict.fromkeys(ROLES, OPEN)
+# name -> (method, what a stranger, a user without a role and each role gets)
+READERS = ("get", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL})
+EVERYBODY = {"stranger": MOVED, "nobody": MOVED, **dict.fromkeys(ROLES, MOVED)}
+EDITORS = ("post", {**EVERYBODY, "stranger": LOGIN, "nobody": FORBIDDEN, "viewer": FORBIDDEN})
+TABLE: dict[str, tuple[str, dict[str, Any]]] = {
+    "home": ("get", {**EVERYBODY, "stranger": LOGIN}),
+    "news_list": READERS,
+    "news_detail": READERS,
+    "cluster_list": READERS,
+    "cluster_detail": READERS,
+    "why": READERS,
+    "judge_pair": EDITORS,
+    "confirm_cluster": EDITORS,
+    "remove_member": EDITORS,
+    "set_lead": EDITORS,
+    "undo": EDITORS,
+    "theme": ("post", EVERYBODY),
+    "set_language": ("post", EVERYBODY),
+    "login": ("get", {**EVERYBODY, "stranger": OPEN}),
+    "logout": ("post", {**EVERYBODY, "stranger": LOGIN}),
+}
+CASES = [(name, who) for name, (_, expected) in TABLE.items() for who in expected]
+
+
+def arguments(name: str, cluster: NewsCluster) -> list[int]:
+    lead, other = cluster.members.order_by("pk").values_list("pk", flat=True)
+    return {
+        "news_detail": [lead],
+        "cluster_detail": [cluster.pk],
+        "judge_pair": [lead, other],
+        "confirm_cluster": [cluster.pk],
+        "remove_member": [cluster.pk, other],
+        "set_lead": [cluster.pk, other],
+        "undo": [make_decision(cluster, before=EMPTY, after=EMPTY).pk],
+    }.get(name, [])
+
+
+def own_names() -> set[str]:
+    """The names of all our addresses; the admin has its own rules."""
+    return {name for name in get_resolver().reverse_dict if isinstance(name, str)}
+
+
+def test_the_table_is_complete():
+    assert own_names() == set(TABLE)
+
+
+@pytest.mark.parametrize(("name", "who"), CASES)
+def test_access(as_role, name, who):
+    cluster = make_cluster()
+    address = reverse(name, args=arguments(name, cluster))
+    client = Client() if who == "stranger" else as_role("" if who == "nobody" else who)
+    method, expected = TABLE[name]
+    response = getattr(client, method)(address)
+    if expected[who] == LOGIN:
+        assert response.status_code == 302
+        assert response.url.startswith(reverse("login"))
+    else:
+        assert response.status_code == expected[who]
+
+
+@pytest.mark.parametrize("name", [name for name, (method, _) in TABLE.items() if method == "post"])
+def test_what_changes_something_takes_no_links(as_role, name):
+    address = reverse(name, args=arguments(name, make_cluster()))
+    # Django's set_language answers a GET by going back, changing nothing.
+    assert as_role("administrator").get(address).status_code == (302 if name == "set_language" else 405)
+
+
+@pytest.mark.parametrize("name", [name for name, row in TABLE.items() if row is READERS])
+def test_pages_that_only_read_take_no_posts(viewer, name):
+    assert viewer.post(reverse(name, args=arguments(name, make_cluster()))).status_code == 405
+
+
+@pytest.mark.django_db
+def test_each_role_may_do_what_the_one_before_it_may():
+    groups = [Group.objects.get(name=role) for role in ROLES]
+    rights = [set(group.permissions.values_list("codename", flat=True)) for group in groups]
+    assert all(lower < higher for lower, higher in pairwise(rights))
+    assert all(right.startswith("view_") for right in rights[0])
+
+
+def test_a_form_from_elsewhere_is_refused(db):
+    client = Client(enforce_csrf_checks=True)
+    response = client.post(reverse("login"), {"username": "x", "password": "y"})
+    assert response.status_code == 403
+    assert "表单已过期" in response.content.decode()
