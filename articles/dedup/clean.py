@@ -21,27 +21,35 @@ Step = Callable[[str], str]
 SURROGATE = re.compile("[\ud800-\udfff]")
 # Format and control characters carry no text; line breaks of all kinds become \n.
 LINE_BREAK = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
-INVISIBLE = re.compile(
-    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+_INVISIBLE = (
+    "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-    "\U000e0000-\U000e0fff]"
+    "\U000e0000-\U000e0fff"
 )
-SPACES = re.compile(r"[^\S\n]+")
-BLANK_LINES = re.compile(r" ?\n[ \n]*")
-
-
-def replace_surrogates(text: str) -> str:
-    """A lone surrogate cannot be encoded, neither for a hash nor for the database."""
-    return SURROGATE.sub("\ufffd", text)
+INVISIBLE = re.compile(f"[{_INVISIBLE}]")
+# Most texts have none of all that: one look is cheaper than three substitutions.
+ODD = re.compile(f"[{_INVISIBLE}\ud800-\udfff\v\f\r\x1c-\x1e\x85\u2028\u2029]")
+FULL_WIDTH = re.compile("[\uff01-\uff5e]")
+HALF_WIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+SPACES = re.compile(r"[\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000][^\S\n]*| [^\S\n]+")
+BLANK_LINES = re.compile(r" \n[ \n]*|\n[ \n]+")
 
 
 def drop_invisible(text: str) -> str:
-    return INVISIBLE.sub("", LINE_BREAK.sub("\n", text))
+    """Without characters that show nothing; a lone surrogate, which nothing can encode, becomes U+FFFD."""
+    if not ODD.search(text):
+        return text
+    return INVISIBLE.sub("", LINE_BREAK.sub("\n", replace_surrogates(text)))
+
+
+def replace_surrogates(text: str) -> str:
+    return SURROGATE.sub("\ufffd", text)
 
 
 def normalize_width(text: str) -> str:
     """NFKC: full-width letters, digits and punctuation become the usual ones."""
-    return unicodedata.normalize("NFKC", text)
+    text = FULL_WIDTH.sub(lambda char: HALF_WIDTH[char[0]], text)
+    return text if unicodedata.is_normalized("NFKC", text) else unicodedata.normalize("NFKC", text)
 
 
 @cache
@@ -52,16 +60,26 @@ def _to_simplified() -> OpenCC:
 @cache
 def _traditional_character() -> re.Pattern[str]:
     """A character that simplification changes; most texts have none and skip the conversion."""
-    characters = [chr(code) for start, end in ((0x3400, 0xA000), (0xF900, 0xFB00)) for code in range(start, end)]
+    characters = [
+        chr(code) for start, end in ((0x3400, 0xA000), (0xF900, 0xFB00)) for code in range(start, end)
+    ]
     simplified = _to_simplified().convert("\n".join(characters)).split("\n")
-    return re.compile(f"[{''.join(old for old, new in zip(characters, simplified, strict=True) if old != new)}]")
+    return re.compile(
+        f"[{''.join(old for old, new in zip(characters, simplified, strict=True) if old != new)}]"
+    )
 
 
 def simplify(text: str) -> str:
-    return _to_simplified().convert(text) if _traditional_character().search(text) else text
+    """Traditional characters become simplified; what one pass makes may be a word of the next."""
+    return _until_stable(text, _simplify_once, limit=4) if _traditional_character().search(text) else text
+
+
+def _simplify_once(text: str) -> str:
+    return _to_simplified().convert(text)
 
 
 def squeeze_spaces(text: str) -> str:
+    """One space at most, no blank lines."""
     return BLANK_LINES.sub("\n", SPACES.sub(" ", text)).strip()
 
 
@@ -72,14 +90,21 @@ def join_lines(text: str) -> str:
 # --- markup -----------------------------------------------------------------------------------------------
 
 BLOCKS = frozenset(
-    "address article aside blockquote body br caption center dd div dl dt fieldset figcaption figure footer form "
+    "address article aside blockquote body br caption center dd div dl dt fieldset figcaption figure "
+    "footer form "
     "h1 h2 h3 h4 h5 h6 header hr html li main nav ol option p pre section table tbody td th tr ul".split()
 )
-HIDDEN = frozenset("script style noscript template head iframe object svg math textarea select button".split())
-INLINE = "a abbr b big cite code em embed font i img input ins del kbd label link mark meta o q s small source \
+HIDDEN = frozenset(
+    "script style noscript template head iframe object svg math textarea select button".split()
+)
+INLINE = (
+    "a abbr b big cite code em embed font i img input ins del kbd label link mark meta o q s small source \
 span strike strong sub sup time title tt u var video audio".split()
+)
 # Only a tag that HTML knows makes a text markup: "P<0.005" and "a<b" are text.
-TAG = re.compile(rf"</?(?:{'|'.join(sorted(BLOCKS | HIDDEN | set(INLINE), key=len, reverse=True))})\b[^<>]*>", re.I)
+TAG = re.compile(
+    rf"</?(?:{'|'.join(sorted(BLOCKS | HIDDEN | set(INLINE), key=len, reverse=True))})\b[^<>]*>", re.I
+)
 COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>", re.I | re.S)
 STRAY_LESS_THAN = re.compile(
     rf"<(?!/?(?:{'|'.join(sorted(BLOCKS | HIDDEN | set(INLINE), key=len, reverse=True))})\b[^<>]*>|!--)", re.I
@@ -95,7 +120,7 @@ def strip_markup(text: str) -> str:
         plain = unescape_entities(_strip_tags(text))
         if plain == text:
             return text
-        text = drop_invisible(normalize_width(replace_surrogates(plain)))
+        text = normalize_width(drop_invisible(plain))
     return _drop_brackets(text)
 
 
@@ -146,9 +171,12 @@ def _drop_brackets(text: str) -> str:
 # --- titles -----------------------------------------------------------------------------------------------
 
 LABELS = (
-    "快讯|最新消息|最新进展|最新|突发|重磅|独家|图文|图片|组图|图集|多图|高清|图|视频|视|直播|关注|转载|更新|速递|速览|头条|要闻|"
-    "即时|滚动|滚动新闻|新闻|热点|聚焦|推荐|原创|公告|提醒|注意|通知|评论|解读|深度|观察|警示|紧急|刚刚|独家视频|现场|现场直播|"
-    "动图|音频|图解|一图读懂|海报|转发|扩散|收藏|辟谣|追踪|跟踪报道|追踪报道|续报|滚动更新|实时更新|财经|国际|社会|国内|时政|"
+    "快讯|最新消息|最新进展|最新|突发|重磅|独家|图文|图片|组图|图集|多图|高清|图|视频|视|直播|关注|转载|"
+    "更新|速递|速览|头条|要闻|"
+    "即时|滚动|滚动新闻|新闻|热点|聚焦|推荐|原创|公告|提醒|注意|通知|评论|解读|深度|观察|警示|紧急|刚刚|"
+    "独家视频|现场|现场直播|"
+    "动图|音频|图解|一图读懂|海报|转发|扩散|收藏|辟谣|追踪|跟踪报道|追踪报道|续报|滚动更新|实时更新|财经|"
+    "国际|社会|国内|时政|"
     "体育|科技|娱乐|微视频|短视频|长图|快评|热评|早报|晚报|新华社快讯|中新网快讯|7x24快讯|电报|简讯|消息"
 )
 OPENING_LABEL = re.compile(
@@ -158,36 +186,38 @@ CLOSING_LABEL = re.compile(
     rf"\s*(?:[\[【(〔〖]\s*(?:{LABELS}|完|全文|附图|附全文|含视频|有图|图/?视频)\s*[\]】)〕〗])\s*$", re.I
 )
 MEDIA = (
-    r"[\w.·]{0,12}?(?:网|报|报社|社|在线|频道|客户端|资讯|新闻|财经|传媒|电视台|广播|热线|门户|头条|日报|晚报|时报|周刊|杂志|"
+    r"[\w.·]{0,12}?(?:网|报|报社|社|在线|频道|客户端|资讯|新闻|财经|传媒|电视台|广播|热线|门户|头条|日报|"
+    r"晚报|时报|周刊|杂志|"
     r"卫视|台|娱乐|体育|科技|军事|汽车|房产|新浪|搜狐|腾讯|网易|凤凰|澎湃|com|cn|net|数讯|快报|在線)"
 )
 SITE_SUFFIX = re.compile(rf"\s*(?:[_|丨]+\s*[^_|丨\d]{{1,14}}|(?:\s[-–—]+\s?|[-–—]+\s?){MEDIA})\s*$", re.I)
 KEYWORD_SUFFIX = re.compile(r"(?:\|[^|\s]{1,12}){2,}$")
 ORIGINAL_TITLE = re.compile(r"^\s*(?:原标题\s*[::]|\d{1,2}版\s*-)\s*")
 MIN_TITLE = 6
+# A longer one is no headline, and would have to be stripped of label after label.
+LONGEST_TITLE = 600
+
+
+def strip_frame(text: str) -> str:
+    """Without what outlets put around a headline, 【快讯】 and "_搜狐网": one may stand behind the other."""
+    if len(text) > LONGEST_TITLE:
+        return text
+    return _until_stable(text, lambda title: strip_site_suffix(strip_labels(title)))
 
 
 def strip_labels(text: str) -> str:
-    """【快讯】【最新】(图): an outlet's label is not part of the headline, unless it is all there is."""
-    return _until_stable(text, _strip_one_label)
-
-
-def _strip_one_label(text: str) -> str:
+    """【快讯】, 【最新】, (图): an outlet's label is not part of the headline, unless it is all there is."""
     shorter = CLOSING_LABEL.sub("", OPENING_LABEL.sub("", ORIGINAL_TITLE.sub("", text)))
     return shorter.strip() or text
 
 
 def strip_site_suffix(text: str) -> str:
-    """"_搜狐网", " - 中新网", "|tag|tag": only where a headline is left before it."""
-    return _until_stable(text, _strip_one_suffix)
-
-
-def _strip_one_suffix(text: str) -> str:
+    """ "_搜狐网", " - 中新网", "|tag|tag": only where a headline is left before it."""
     shorter = SITE_SUFFIX.sub("", KEYWORD_SUFFIX.sub("", text))
     return shorter if len(shorter) >= MIN_TITLE else text
 
 
-def _until_stable(text: str, step: Step, limit: int = 64) -> str:
+def _until_stable(text: str, step: Step, limit: int = LONGEST_TITLE) -> str:
     for _ in range(limit):
         shorter = step(text)
         if shorter == text:
@@ -209,27 +239,36 @@ DATELINE = re.compile(
     rf"|^[(\[【](?:记者|本报记者|通讯员|特约记者|见习记者|实习记者)[^()\[\]【】\n]{{0,40}}[)\]】]\s*[::,]?\s*"
 )
 HEAD_LINE = re.compile(
-    r"^(?:原标题|来源|文章来源|稿源|信息来源|作者|文|记者|本报记者|编辑|责编|责任编辑|发布时间|时间|摘要|核心提示|导读)\s*[::/／|]\s*[^\n]{0,60}$"
+    r"^(?:原标题|来源|文章来源|稿源|信息来源|作者|文|记者|本报记者|编辑|责编|责任编辑|发布时间|时间|摘要|"
+    r"核心提示|导读)\s*[::/／|]\s*[^\n]{0,60}$"
 )
 FOOT_WORDS = (
-    r"(?:责任编辑|责编|本文编辑|值班编辑|执行编辑|实习编辑|新媒体编辑|网络编辑|本版编辑|编辑|编审|审核|审校|校对|终审|监制|统筹|策划|制作|制图|"
-    r"来源|文章来源|稿源|信息来源|消息来源|图片来源|图源|供图|摄影|摄像|作者|撰文|文/图|文|记者|本报记者|本版采写|采写|通讯员|"
-    r"原标题|原文链接|阅读原文|延伸阅读|相关阅读|相关新闻|推荐阅读|更多新闻|更多精彩|版权声明|免责声明|特别声明|声明|更新时间戳)"
+    r"(?:责任编辑|责编|本文编辑|值班编辑|执行编辑|实习编辑|新媒体编辑|网络编辑|本版编辑|编辑|编审|审核|"
+    r"审校|校对|终审|监制|统筹|策划|制作|制图|"
+    r"来源|文章来源|稿源|信息来源|消息来源|图片来源|图源|供图|摄影|摄像|作者|撰文|文/图|文|记者|本报记者|"
+    r"本版采写|采写|通讯员|"
+    r"原标题|原文链接|阅读原文|延伸阅读|相关阅读|相关新闻|推荐阅读|更多新闻|更多精彩|版权声明|免责声明|"
+    r"特别声明|声明|更新时间戳)"
 )
 FOOT_LINE = re.compile(
     rf"^[\s(\[【<*—\-]*(?:{FOOT_WORDS}\s*[::/／|][^\n]{{0,120}}"
-    r"|(?:扫码|扫一扫|扫描(?:上方|下方)?二维码|长按|关注(?:我们|公众号|微信|官方)|微信扫|用微信扫描|点击(?:下载|关注|查看|阅读|进入)|下载(?:客户端|app)|欢迎关注|"
-    r"更多(?:精彩|资讯|内容|新闻)|分享(?:到|至)|转载请注明|未经(?:授权|许可|书面)|版权所有|本文(?:来自|来源|系|由|仅)|"
+    r"|(?:扫码|扫一扫|扫描(?:上方|下方)?二维码|长按|关注(?:我们|公众号|微信|官方)|微信扫|用微信扫描|"
+    r"点击(?:下载|关注|查看|阅读|进入)|下载(?:客户端|app)|欢迎关注|"
+    r"更多(?:精彩|资讯|内容|新闻)|分享(?:到|至)|转载请注明|未经(?:授权|许可|书面)|版权所有|本文(?:来自|"
+    r"来源|系|由|仅)|"
     r"以上(?:内容|信息)(?:仅|不)|投资有风险|广告|推广|返回搜狐|查看更多|举报|打印|关闭)[^\n]{0,100}"
     r"|(?:end|完|全文完|未完待续|-{3,}|={3,}|\*{3,}|#+))[\s)\]】>]*$",
     re.I,
 )
 FOOT_GROUP = re.compile(
     rf"\s*[(\[【](?:{FOOT_WORDS}\s*[::/／|\s][^()\[\]【】\n]{{0,60}}(?:[(][^()\n]{{0,20}}[)])?"
-    r"|完|全文完|end|[^()\[\]【】\n]{0,12}(?:网|报|社|台|客户端|晨报|晚报|日报)(?:[-—·/ ][^()\[\]【】\n]{0,14})?"
+    r"|完|全文完|end|[^()\[\]【】\n]{0,12}(?:网|报|社|台|客户端|晨报|晚报|"
+    r"日报)(?:[-—·/ ][^()\[\]【】\n]{0,14})?"
     r"|(?:[^()\[\]【】\n]{0,8}记者|本报|文字?/|图/|作者)[^()\[\]【】\n]{1,40})[)\]】]\s*$",
     re.I,
 )
+# A bound on a bracketed note: a pattern that ends a text is else tried at every bracket of it.
+FOOT_LENGTH = 160
 # After the last full stop: 责任编辑：孙潇(EN060)
 FOOT_TAIL = re.compile(
     r"(?<=[。!?!?”\"])\s*(?:责任编辑|责编|编辑|校对|本文来源|文章来源|来源|记者)\s*[::]\s*[^\n。]{1,40}$"
@@ -250,20 +289,21 @@ def _strip_one_dateline(text: str) -> str:
 
 
 def strip_footer(text: str) -> str:
-    """责任编辑, 来源, 扫码关注, advertisement notes: lines and bracketed notes at the end, as long as there are any."""
+    """责任编辑, 来源, 扫码关注, advertisements: lines and bracketed notes at the end, all of them."""
     while text:
         head, _, last = text.rpartition("\n")
         if head and FOOT_LINE.match(last.strip()):
             text = head.strip()
             continue
-        shorter = FOOT_TAIL.sub("", FOOT_GROUP.sub("", text)).strip()
+        body, end = text[:-FOOT_LENGTH], text[-FOOT_LENGTH:]
+        shorter = (body + FOOT_TAIL.sub("", FOOT_GROUP.sub("", end))).strip()
         if not shorter or shorter == text:
             return text
         text = shorter
     return text
 
 
-CHARACTER_STEPS: tuple[Step, ...] = (replace_surrogates, drop_invisible, normalize_width, drop_invisible)
+CHARACTER_STEPS: tuple[Step, ...] = (drop_invisible, normalize_width)
 TITLE_STEPS: tuple[Step, ...] = (
     *CHARACTER_STEPS,
     strip_markup,
@@ -271,9 +311,7 @@ TITLE_STEPS: tuple[Step, ...] = (
     normalize_width,
     join_lines,
     squeeze_spaces,
-    strip_labels,
-    strip_site_suffix,
-    strip_labels,
+    strip_frame,
 )
 BODY_STEPS: tuple[Step, ...] = (
     *CHARACTER_STEPS,
@@ -313,16 +351,14 @@ def _run(steps: tuple[Step, ...], text: str) -> str:
     return text
 
 
+# A sentence ends at its mark and what closes a quotation after it, or with its line.
+SENTENCE_END = re.compile(r"(?<=[。!?;])(?=[^”’」』)\]])|\n")
+
 # --- what is compared ---------------------------------------------------------------------------------------
 
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Punctuation is no feature, but 0.5, 3:2 and -3 are: a mark between digits and a minus before one stay.
-# Kept marks hide in the private use area while the others go: one lookbehind a character would cost more.
-NUMBER_MARK = re.compile(r"(?:\d[.,:/\-]|-)(?=\d)")
-PUNCTUATION = re.compile(r"[^\w%\ue000-\ue004]+|_+")
-HIDE = str.maketrans(".,:/-", "\ue000\ue001\ue002\ue003\ue004")
-SHOW = str.maketrans("\ue000\ue001\ue002\ue003\ue004", ".,:/-")
-PRIVATE = re.compile("[\ue000-\ue004]")
+KEPT = re.compile(r"[^\W\d_]+|-?\d+(?:[.,:/\-]\d+)*|%")
 
 
 def skeleton(text: str) -> str:
@@ -331,8 +367,5 @@ def skeleton(text: str) -> str:
     >>> skeleton("央行：下调 0.5 个百分点！")
     '央行下调0.5个百分点'
     """
-    text = PRIVATE.sub("", text.lower())
-    if "," in text:
-        text = THOUSANDS.sub("", text)
-    hidden = NUMBER_MARK.sub(lambda mark: mark[0].translate(HIDE), text)
-    return PUNCTUATION.sub("", hidden).translate(SHOW)
+    bare = "".join(KEPT.findall(text.lower()))
+    return THOUSANDS.sub("", bare) if "," in bare else bare

@@ -1,29 +1,35 @@
 """Two cleaned articles -> Evidence: numbers only, no judgement."""
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
 from articles.dedup import tokens
-from articles.dedup.clean import skeleton
+from articles.dedup.clean import SENTENCE_END, skeleton
 from articles.dedup.fingerprint import Hashes, shingle_hashes
+from articles.dedup.furniture import EMPTY, Furniture
 
 GRAM = 5
-SENTENCE_END = re.compile(r"(?<=[。!?;])(?=[^”’」』)\]])|\n")
 # Longer texts are compared by their first characters: a bound on time, far beyond any news story.
 COMPARED = 50_000
 LEAD = 200
+# A stretch of the longer text that holds the shorter may be longer than it by one part in so many.
+STRETCH = 7
 
 
 class Text:
-    """One cleaned article, prepared for comparison; each part is computed once, when first asked for."""
+    """One cleaned article without furniture, prepared for comparison; each part is computed once.
 
-    def __init__(self, title: str, body: str) -> None:
+    `only_furniture`: there was a body, and nothing of it is left.
+    """
+
+    def __init__(self, title: str, body: str, furniture: Furniture = EMPTY) -> None:
         self.title = title
-        self.body = body[:COMPARED]
+        self.body = furniture.strip(body[:COMPARED])
+        self.only_furniture = bool(body and not self.body)
 
     @cached_property
     def bare_title(self) -> str:
@@ -44,13 +50,18 @@ class Text:
         return {bare: part for part in parts if part and (bare := skeleton(part))}
 
     @cached_property
+    def shingles(self) -> Hashes:
+        """Hashes of the body's 5-character shingles in order."""
+        return shingle_hashes(self.bare_body, GRAM)
+
+    @cached_property
     def grams(self) -> Hashes:
-        """Ascending hashes of the body's different 5-character shingles."""
-        return np.unique(shingle_hashes(self.bare_body, GRAM))
+        """The different ones of them, ascending."""
+        return _unique(self.shingles)
 
     @cached_property
     def lead_grams(self) -> Hashes:
-        return np.unique(shingle_hashes(self.bare_body[:LEAD], GRAM))
+        return _unique(self.shingles[: LEAD - GRAM + 1])
 
     @cached_property
     def title_words(self) -> dict[str, int]:
@@ -66,7 +77,17 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Shares are in 0..1; lengths in characters without punctuation."""
+    """Shares are in 0..1; lengths in characters without punctuation.
+
+    Attributes:
+        containment_*: share of this text's shingles that the other has.
+        lead_*: the same of its first 200 characters.
+        title_ratio, title_overlap: likeness of the headlines' letters, and of their weighted words.
+        title_in_body_*, title_in_other_*: share of this headline's words in its own and the other body.
+        opening: share of the longer text's opening, as long as the shorter text, that the shorter has.
+        densest: the same of the stretch of the longer text that has most of the shorter.
+        verbatim: share of the shorter text in whole sentences that the longer has word for word.
+    """
 
     same_title: bool
     same_body: bool
@@ -82,45 +103,102 @@ class Evidence:
     title_in_other_right: float
     title_in_body_left: float
     title_in_body_right: float
+    opening: float = 0.0
+    densest: float = 0.0
+    verbatim: float = 0.0
 
     @property
     def containment(self) -> float:
-        """Share of the shorter text that stands in the longer one."""
+        """Share of the shorter text that stands in the longer one, or of the longer where that is more."""
         return max(self.containment_left, self.containment_right)
 
     @property
+    def shares(self) -> tuple[float, float]:
+        """How much of the shorter and of the longer text stands in the other."""
+        if self.left_length == self.right_length:
+            return self.containment, min(self.containment_left, self.containment_right)
+        if self.left_length < self.right_length:
+            return self.containment_left, self.containment_right
+        return self.containment_right, self.containment_left
+
+    @property
+    def lead(self) -> float:
+        """How much of the openings is shared, by the side that shares less."""
+        return min(self.lead_left, self.lead_right)
+
+    @property
+    def shorter(self) -> int:
+        return min(self.left_length, self.right_length)
+
+    @property
+    def longer(self) -> int:
+        return max(self.left_length, self.right_length)
+
+    @property
     def length_ratio(self) -> float:
-        longer = max(self.left_length, self.right_length)
-        return min(self.left_length, self.right_length) / longer if longer else 1.0
+        return self.shorter / self.longer if self.longer else 1.0
 
 
-def gather(left: Text, right: Text) -> Evidence:
-    """What the judge looks at. Swapping the texts swaps left and right and changes nothing else."""
+def gather(left: Text, right: Text, floor: float = 0.0) -> Evidence:
+    """What the judge looks at. Swapping the texts swaps left and right and changes nothing else.
+
+    Where less than `floor` of either text stands in the other, how it stands there is not looked into.
+    """
     shared = _shared(left.grams, right.grams)
+    containment_left, containment_right = _share(shared, left.grams), _share(shared, right.grams)
+    overlapping = max(containment_left, containment_right) >= floor
+    opening, densest, verbatim = _placement(left, right) if overlapping else (0.0, 0.0, 0.0)
     return Evidence(
         same_title=left.bare_title == right.bare_title,
         same_body=left.bare_body == right.bare_body,
         left_length=len(left.bare_body),
         right_length=len(right.bare_body),
-        containment_left=_share(shared, left.grams),
-        containment_right=_share(shared, right.grams),
-        lead_left=_share(_shared(left.lead_grams, right.grams), left.lead_grams),
-        lead_right=_share(_shared(right.lead_grams, left.grams), right.lead_grams),
+        containment_left=containment_left,
+        containment_right=containment_right,
+        lead_left=_share(_shared(left.lead_grams, right.grams), left.lead_grams) if overlapping else 0.0,
+        lead_right=_share(_shared(right.lead_grams, left.grams), right.lead_grams) if overlapping else 0.0,
         title_ratio=fuzz.ratio(left.bare_title, right.bare_title) / 100,
         title_overlap=_word_overlap(left.title_words, right.title_words),
         title_in_other_left=_spoken_of(left.title_words, right.bare_body),
         title_in_other_right=_spoken_of(right.title_words, left.bare_body),
         title_in_body_left=left.title_in_body,
         title_in_body_right=right.title_in_body,
+        opening=opening,
+        densest=densest,
+        verbatim=verbatim,
     )
+
+
+def _placement(left: Text, right: Text) -> tuple[float, float, float]:
+    """(opening, densest, verbatim) of Evidence."""
+    shorter, longer = sorted((left, right), key=lambda text: (len(text.bare_body), text.bare_body))
+    if not len(shorter.shingles):
+        return 0.0, 0.0, 0.0
+    found = np.concatenate(([0], np.cumsum(_is_in(longer.shingles, shorter.grams))))
+    length = len(shorter.shingles)
+    window = min(length + length // STRETCH, len(longer.shingles))
+    densest = float((found[window:] - found[:-window]).max()) / window
+    kept = sum(len(bare) for bare in shorter.sentences if bare in longer.sentences)
+    return float(found[length]) / length, densest, kept / max(1, sum(map(len, shorter.sentences)))
+
+
+def _is_in(hashes: Hashes, known: Hashes) -> NDArray[np.bool_]:
+    """Which of the hashes are among the known ones, which are ascending."""
+    places = np.searchsorted(known, hashes)
+    places[places == len(known)] = 0
+    return known[places] == hashes
+
+
+def _unique(hashes: Hashes) -> Hashes:
+    """np.unique without its checks, which take longer than the sorting."""
+    ordered = np.sort(hashes)
+    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
 
 
 def _shared(left: Hashes, right: Hashes) -> int:
     if not len(left) or not len(right):
         return 0
-    places = np.searchsorted(right, left)
-    places[places == len(right)] = 0
-    return int(np.count_nonzero(right[places] == left))
+    return int(np.count_nonzero(_is_in(left, right)))
 
 
 def _share(shared: int, grams: Hashes) -> float:

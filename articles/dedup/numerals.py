@@ -11,6 +11,8 @@ HAN_DIGITS = "零〇一二三四五六七八九两"
 HAN_NUMBER = rf"[{HAN_DIGITS}十百千万亿]+(?:点[{HAN_DIGITS}]+)?"
 NUMBER = re.compile(rf"(?:(?<![\w.])-)?(?:{ARABIC})(?:\s?[十百千万亿兆]+)?|{HAN_NUMBER}")
 LEADING_ARABIC = re.compile(rf"-?(?:{ARABIC})")
+# No number of any story is longer; a row of a thousand 亿 would overflow.
+LONGEST = 60
 
 
 def value(text: str) -> Decimal | None:
@@ -23,7 +25,7 @@ def value(text: str) -> Decimal | None:
     >>> value("万") is None
     True
     """
-    text = text.replace(" ", "").replace(",", "")
+    text = text.replace(" ", "").replace(",", "")[:LONGEST]
     arabic = LEADING_ARABIC.match(text)
     if arabic:
         number = Decimal(arabic[0])
@@ -31,10 +33,10 @@ def value(text: str) -> Decimal | None:
             number *= SMALL.get(unit) or LARGE[unit]
         return number
     whole, point, fraction = text.partition("点")
-    number = _whole(whole)
-    if number is None or not point:
-        return number
-    return number + Decimal("0." + "".join(str(DIGITS[digit]) for digit in fraction))
+    integer = _whole(whole)
+    if integer is None or not point:
+        return integer
+    return integer + Decimal("0." + "".join(str(DIGITS[digit]) for digit in fraction))
 
 
 def _whole(text: str) -> Decimal | None:

@@ -17,13 +17,46 @@ class Rules:
     hamming_limit: int = 7
     # Share of the shorter text found in the longer one, below which two texts are simply different.
     floor: float = 0.5
-    # The shorter text stands in the longer one; and the longer one is not much more than that ...
+    # A fold needs this much of the shorter text in the longer one ...
     cover: float = 0.65
-    cover_longer: float = 0.5
-    # ... or at least opens in the same way.
+    # ... and this much of the longer one in the shorter, or signs that the shorter is a cut of the longer:
+    cover_longer: float = 0.7
+    # texts that share half of each other and open alike,
+    half: float = 0.5
+    # the shorter one found in one piece,
+    one_piece: float = 0.79
+    one_piece_longer: float = 0.3
+    # the longer one's opening kept, in whole sentences or under the same headline,
+    opening: float = 0.63
+    verbatim: float = 0.3
+    same_title: float = 0.9
+    # both openings kept and a good part of the rest.
     shared_lead: float = 0.5
+    shared_lead_longer: float = 0.4
+    # Under the same headline at another source a lighter cover will do.
+    cover_same_title: float = 0.6
+    # Series and editions of one source are alike: there the longer one must stand in the shorter, too.
+    cover_one_source: float = 0.6
+    # Characters that each text has for itself, with less than the share in common: two states of a story.
+    own_news: int = 150
+    own_news_share: float = 0.75
     # Both texts stand in each other: near-identical.
     near: float = 0.8
+    # A text longer than the other by more characters than this is a collection that holds it.
+    longest_cut: int = 5_000
+    # Shorter texts say too little: only what stands in each other is one text, and none is an excerpt.
+    short: int = 40
+    shortest_excerpt: int = 60
+    whole_excerpt: float = 0.9
+    # A body that speaks of less of its headline than this is not the headline's story.
+    spoken: float = 0.35
+    unlike_title: float = 0.7
+    # With a differing fact, texts of at least this length that stand in each other go to a person.
+    same_but_fact: float = 0.85
+    same_but_fact_length: int = 150
+    # Numbers that differ between texts no further apart than this may be an update of one event.
+    one_event: float = 0.35
+    update_window: timedelta = timedelta(days=2)
     # Bounds on one article's candidates: nodes of identical text, and rows read for one hash.
     candidate_limit: int = 200
 

@@ -23,7 +23,7 @@ KINDS = ("exact", "near", "rewrite", "excerpt", "update", "template", "furniture
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """kind: one of KINDS; score: likelihood in 0..1 that both are one article; reasons: codes with parameters."""
+    """kind: one of KINDS; score: likelihood in 0..1 that both are one article; reasons: codes."""
 
     kind: str
     score: float
@@ -123,9 +123,7 @@ def _kind_of_furniture(evidence: Evidence, rules: Rules) -> str:
     return "suspect" if speaks and (evidence.same_body or evidence.lead > 0.5) else "furniture"
 
 
-def _kind_of_twins(
-    left: Item, right: Item, evidence: Evidence, found: list[Difference], rules: Rules
-) -> str:
+def _kind_of_twins(left: Item, right: Item, evidence: Evidence, found: list[Difference], rules: Rules) -> str:
     """Texts that differ in facts: one event told again, or two events in one form of words."""
     kinds = {difference.kind for difference in found}
     moved = kinds == {"number"} or (kinds == {"date"} and not _one_source(left, right))
@@ -147,7 +145,9 @@ def _covers(evidence: Evidence, one_source: bool, rules: Rules) -> bool:
     if evidence.longer - evidence.shorter > rules.longest_cut or _news_in_both(evidence, rules):
         return False
     if evidence.shorter < rules.short:
-        return of_longer >= rules.near or (same_title and not one_source and evidence.opening >= rules.opening)
+        return of_longer >= rules.near or (
+            same_title and not one_source and evidence.opening >= rules.opening
+        )
     return of_longer >= rules.cover_longer or _is_cut(evidence, one_source, rules)
 
 

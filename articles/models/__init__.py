@@ -3,6 +3,17 @@ from articles.models.decision import NewsDecision
 from articles.models.link import NewsLink
 from articles.models.lock import ClusterLock
 from articles.models.news import News, NewsShingle, NewsText
+from articles.models.passage import NewsPassage
 from articles.models.upload import Upload
 
-__all__ = ["ClusterLock", "News", "NewsCluster", "NewsDecision", "NewsLink", "NewsShingle", "NewsText", "Upload"]
+__all__ = [
+    "ClusterLock",
+    "News",
+    "NewsCluster",
+    "NewsDecision",
+    "NewsLink",
+    "NewsPassage",
+    "NewsShingle",
+    "NewsText",
+    "Upload",
+]

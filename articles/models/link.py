@@ -38,8 +38,12 @@ class NewsLink(models.Model):
         status__in=(Status.AUTO, Status.PENDING), kind__in=FOLDING_KINDS, unsure=False
     )
 
-    low = models.ForeignKey("articles.News", models.CASCADE, related_name="links_high", verbose_name=_("article"))
-    high = models.ForeignKey("articles.News", models.CASCADE, related_name="links_low", verbose_name=_("article"))
+    low = models.ForeignKey(
+        "articles.News", models.CASCADE, related_name="links_high", verbose_name=_("article")
+    )
+    high = models.ForeignKey(
+        "articles.News", models.CASCADE, related_name="links_low", verbose_name=_("article")
+    )
     kind = ExactCharField(_("kind"), max_length=10, choices=Kind)
     status = ExactCharField(_("status"), max_length=9, choices=Status)
     # A person's verdict: no re-run, re-import or rule change may alter the row.

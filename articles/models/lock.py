@@ -16,7 +16,7 @@ class ClusterLock(models.Model):
 
     @classmethod
     def take(cls) -> None:
-        """Hold the lock until the surrounding transaction ends. On SQLite the transaction itself is the lock."""
+        """Hold the lock until the surrounding transaction ends. On SQLite the transaction itself is it."""
         assert transaction.get_connection().in_atomic_block, "the lock lives as long as its transaction"
         if not cls.objects.select_for_update().filter(pk=1).exists():
             cls.objects.get_or_create(pk=1)

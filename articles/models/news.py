@@ -42,7 +42,7 @@ class News(models.Model):
         "articles.Upload", models.SET_NULL, null=True, blank=True, editable=False, verbose_name=_("upload")
     )
 
-    identity = ExactCharField(max_length=64, null=True, unique=True, editable=False)  # noqa: DJ001
+    identity = ExactCharField(max_length=64, null=True, unique=True, editable=False)
     canonical_key = ExactCharField(max_length=64, default="", db_default="", editable=False)
     title_md5 = ExactCharField(max_length=32, default="", db_default="", editable=False)
     content_md5 = ExactCharField(max_length=32, default="", db_default="", editable=False)
@@ -54,7 +54,12 @@ class News(models.Model):
     fingerprint_version = ExactCharField(max_length=32, default="", db_default="", editable=False)
 
     state = ExactCharField(
-        _("state"), max_length=8, choices=State, default=State.PENDING, db_default=State.PENDING, editable=False
+        _("state"),
+        max_length=8,
+        choices=State,
+        default=State.PENDING,
+        db_default=State.PENDING,
+        editable=False,
     )
     # Raised by every edit: a run marks done only what it read, so an edit in between is judged again.
     revision = models.PositiveIntegerField(default=0, db_default=0, editable=False)
@@ -136,6 +141,9 @@ class NewsText(models.Model):
         verbose_name = _("cleaned text")
         verbose_name_plural = _("cleaned texts")
 
+    def __str__(self) -> str:
+        return self.title or f"#{self.news_id}"
+
 
 class NewsShingle(models.Model):
     """The sketch index: one row for each of an article's smallest shingle hashes."""
@@ -147,3 +155,6 @@ class NewsShingle(models.Model):
 
     class Meta:
         db_table = "news_shingle"
+
+    def __str__(self) -> str:
+        return f"{self.hash} #{self.news_id}"

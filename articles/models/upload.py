@@ -22,7 +22,9 @@ class Upload(models.Model):
     # Paths below the media folder; never built from the name that the browser sent.
     stored = models.CharField(max_length=255, default="", db_default="")
     rejects = models.CharField(max_length=255, default="", db_default="")
-    state = ExactCharField(_("state"), max_length=8, choices=State, default=State.WAITING, db_default=State.WAITING)
+    state = ExactCharField(
+        _("state"), max_length=8, choices=State, default=State.WAITING, db_default=State.WAITING
+    )
     total_bytes = models.PositiveBigIntegerField(default=0, db_default=0)
     read_bytes = models.PositiveBigIntegerField(default=0, db_default=0)
     added = models.PositiveIntegerField(_("added"), default=0, db_default=0)

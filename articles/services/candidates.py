@@ -9,6 +9,7 @@ import numpy as np
 
 from articles.dedup.cluster import Member, text_nodes
 from articles.dedup.fingerprint import BANDS, Fingerprint, band_probes, unsigned_to_signed
+from articles.dedup.furniture import STORIES
 from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.verdict import within
 from articles.models import News
@@ -38,12 +39,14 @@ class Query:
 class Found:
     """What the look-up gives: pairs (lower id first) to judge; copies: article -> the first of its text.
 
-    `members` describes every article mentioned.
+    `members` describes every article mentioned; `crowds` are sets of articles that share a sketch hash and
+    may be of several stories.
     """
 
     pairs: set[Pair]
     copies: dict[int, int]
     members: dict[int, Member]
+    crowds: set[frozenset[int]]
 
 
 def find(queries: Sequence[Query], linked: dict[int, set[int]], rules: Rules) -> Found:
@@ -53,7 +56,8 @@ def find(queries: Sequence[Query], linked: dict[int, set[int]], rules: Rules) ->
     5,000 copies cost 5,000 rows. `linked` are articles already linked, which are judged again.
     """
     asked = {query.id for query in queries}
-    votes = _votes(queries)
+    crowds: set[frozenset[int]] = set()
+    votes = _votes(queries, crowds)
     ids = asked | {other for found in votes.values() for other in found}
     ids |= {other for others in linked.values() for other in others}
     members = load_members(ids)
@@ -74,7 +78,7 @@ def find(queries: Sequence[Query], linked: dict[int, set[int]], rules: Rules) ->
         found = votes.get(query.id, Counter())
         found.update({other: 0 for other in linked.get(query.id, ()) if other in members})
         pairs |= _nearest(query.id, found, first, members, rules)
-    return Found(pairs, copies, members)
+    return Found(pairs, copies, members, crowds)
 
 
 def _nearest(
@@ -109,11 +113,11 @@ def dated(canonical_key: str, published: datetime | None) -> datetime | None:
     return published if canonical_key.startswith("0") else None
 
 
-def _votes(queries: Sequence[Query]) -> dict[int, Counter[int]]:
+def _votes(queries: Sequence[Query], crowds: set[frozenset[int]]) -> dict[int, Counter[int]]:
     """article -> candidate -> number of shared hashes."""
     votes: dict[int, Counter[int]] = defaultdict(Counter)
-    for source in (_by_title, _by_sketch, _by_bands):
-        for id_, other in source(queries):
+    for found in (_by_title(queries), _by_sketch(queries, crowds), _by_bands(queries)):
+        for id_, other in found:
             if id_ != other:
                 votes[id_][other] += 1
     return votes
@@ -127,21 +131,29 @@ def _by_title(queries: Sequence[Query]) -> Iterable[Pair]:
             wanted[query.print.title_md5].append(query.id)
     for chunk in sql.chunks(sorted(wanted), sql.PARAMETERS):
         marks = ",".join(["%s"] * len(chunk))
-        for title, other in sql.rows(LATEST.format(key="title_md5", id="id", table="news", values=marks), chunk):
+        for title, other in sql.rows(
+            LATEST.format(key="title_md5", id="id", table="news", values=marks), chunk
+        ):
             for id_ in wanted[title]:
                 yield id_, other
 
 
-def _by_sketch(queries: Sequence[Query]) -> Iterable[Pair]:
-    """Articles that share one of the smallest shingle hashes."""
+def _by_sketch(queries: Sequence[Query], crowds: set[frozenset[int]]) -> Iterable[Pair]:
+    """Articles that share one of the smallest shingle hashes; those that many share go to `crowds`."""
     wanted: dict[int, list[int]] = defaultdict(list)
     for query in queries:
         for value in unsigned_to_signed(query.print.sketch):
             wanted[value].append(query.id)
     statement = LATEST.format(key="hash", id="news_id", table="news_shingle", values="{values}")
+    sharing: dict[int, list[int]] = defaultdict(list)
     for value, other in sql.select_in(statement, wanted):
+        sharing[value].append(other)
+    for value, others in sharing.items():
+        if len(others) >= STORIES:
+            crowds.add(frozenset(others))
         for id_ in wanted[value]:
-            yield id_, other
+            for other in others:
+                yield id_, other
 
 
 def _by_bands(queries: Sequence[Query]) -> Iterable[Pair]:

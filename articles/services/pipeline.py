@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -25,8 +25,9 @@ from articles.dedup.fingerprint import Fingerprint, fingerprint, hamming_distanc
 from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.verdict import Item, Verdict, judge
 from articles.models import ClusterLock, News, NewsLink, NewsShingle, NewsText
-from articles.services import candidates, clustering, sql
+from articles.services import candidates, clustering, furniture, sql
 from articles.services.candidates import Found, Query
+from articles.services.furniture import FurnitureSet
 from articles.services.ingest import identify
 
 logger = logging.getLogger(__name__)
@@ -155,16 +156,18 @@ def _fail(row: News, error: Exception) -> None:
 def _run(rows: Sequence[News]) -> None:
     rules = current_rules()
     _identify(rows)
-    articles = [_prepare(row) for row in rows]
+    passages = furniture.current()
+    articles = [_prepare(row, passages) for row in rows]
     with transaction.atomic():
         _store_fingerprints(articles)
     found = candidates.find([Query(a.id, a.print) for a in articles], _linked(articles), rules)
-    verdicts = _judge_pairs(found, articles, rules)
+    verdicts = _judge_pairs(found, articles, passages, rules)
     with transaction.atomic():
         ClusterLock.take()
         touched = _store_links(articles, found, verdicts, rules)
         clustering.recluster({article.id for article in articles} | touched)
         _mark_done(articles)
+    furniture.learn_from(found.crowds, found.members)
 
 
 def _identify(rows: Sequence[News]) -> None:
@@ -176,9 +179,9 @@ def _identify(rows: Sequence[News]) -> None:
             nameless[pk].identity = identity
 
 
-def _prepare(row: News) -> Article:
+def _prepare(row: News, passages: FurnitureSet) -> Article:
     title, body = clean_title(row.title), clean_body(row.content)
-    print_ = fingerprint(title, body)
+    print_ = fingerprint(title, body, passages.of(row.source))
     published = plausible(row.published_at, row.created_at)
     key = canonical_key(published, md5(print_.title_md5 + print_.content_md5), row.identity or "")
     return Article(row, title, body, print_, key)
@@ -212,7 +215,7 @@ def _is_stored(article: Article) -> bool:
 
 def _columns(article: Article) -> tuple[Any, ...]:
     print_ = article.print
-    simhash = News._meta.get_field("simhash_fp").get_db_prep_value(print_.simhash, sql.connection)
+    simhash = News._meta.get_field("simhash_fp").get_db_prep_value(print_.simhash, connection)
     bands = print_.bands or (None,) * 4
     return (article.key, print_.title_md5, print_.content_md5, simhash, *bands, print_.version, article.id)
 
@@ -229,10 +232,12 @@ def _linked(articles: Sequence[Article]) -> dict[int, set[int]]:
     return linked
 
 
-def _judge_pairs(found: Found, articles: Sequence[Article], rules: Rules) -> dict[Pair, Verdict]:
+def _judge_pairs(
+    found: Found, articles: Sequence[Article], passages: FurnitureSet, rules: Rules
+) -> dict[Pair, Verdict]:
     """Verdicts for all pairs, identical texts included, each with its articles in canonical order."""
     pairs = found.pairs | {(min(pair), max(pair)) for pair in found.copies.items()}
-    items = _load_items({id_ for pair in pairs for id_ in pair}, found, articles)
+    items = _load_items({id_ for pair in pairs for id_ in pair}, found, articles, passages)
     verdicts: dict[Pair, Verdict] = {}
     for low, high in pairs:
         if low in items and high in items:
@@ -240,18 +245,20 @@ def _judge_pairs(found: Found, articles: Sequence[Article], rules: Rules) -> dic
     return verdicts
 
 
-def _load_items(ids: set[int], found: Found, articles: Sequence[Article]) -> dict[int, Item]:
-    sources: dict[int, str] = {}
-    texts = {article.id: Text(article.title, article.body) for article in articles if article.id in ids}
-    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
-        sources.update(News.objects.filter(pk__in=chunk).values_list("id", "source"))
+def _load_items(
+    ids: set[int], found: Found, articles: Sequence[Article], passages: FurnitureSet
+) -> dict[int, Item]:
+    texts = {article.id: (article.title, article.body) for article in articles if article.id in ids}
     for chunk in sql.chunks(sorted(ids - texts.keys()), sql.PARAMETERS):
         for id_, title, body in NewsText.objects.filter(pk__in=chunk).values_list("news_id", "title", "body"):
-            texts[id_] = Text(title, body)
+            texts[id_] = (title, body)
+    sources: dict[int, str] = {}
+    for chunk in sql.chunks(sorted(texts), sql.CHUNK):
+        sources.update(News.objects.filter(pk__in=chunk).values_list("id", "source"))
     return {
-        id_: Item(text, sources[id_], found.members[id_].published)
-        for id_, text in texts.items()
-        if id_ in sources and id_ in found.members
+        id_: Item(Text(*texts[id_], passages.of(source)), source, found.members[id_].published)
+        for id_, source in sources.items()
+        if id_ in found.members
     }
 
 
@@ -285,7 +292,7 @@ def _store_links(
 
 
 def _is_stale(link: NewsLink, judged: set[int], demoted: set[int]) -> bool:
-    """A machine's link that this run did not find again; or one of an article whose first copy speaks for it now."""
+    """A machine's link that this run did not find again, or of an article whose first copy speaks for it."""
     if link.locked:
         return False
     if not judged.isdisjoint((link.low_id, link.high_id)):
@@ -293,7 +300,16 @@ def _is_stale(link: NewsLink, judged: set[int], demoted: set[int]) -> bool:
     return link.kind != NewsLink.Kind.EXACT and not demoted.isdisjoint((link.low_id, link.high_id))
 
 
-LINK_FIELDS = ("kind", "status", "score", "hamming", "containment_low", "containment_high", "reasons", "rules_version")
+LINK_FIELDS = (
+    "kind",
+    "status",
+    "score",
+    "hamming",
+    "containment_low",
+    "containment_high",
+    "reasons",
+    "rules_version",
+)
 
 
 def _existing(ids: Collection[int], wanted: Collection[Pair]) -> dict[Pair, NewsLink]:
@@ -393,10 +409,17 @@ def explain(left_id: int, right_id: int) -> Explanation:
     Raises:
         News.DoesNotExist: one of the articles is not there.
     """
-    rows = sorted((News.objects.get(pk=left_id), News.objects.get(pk=right_id)), key=lambda r: r.canonical_key)
-    left, right = (_prepare(row) for row in rows)
+    rows = sorted(
+        (News.objects.get(pk=left_id), News.objects.get(pk=right_id)), key=lambda r: r.canonical_key
+    )
+    passages = furniture.current()
+    left, right = (_prepare(row, passages) for row in rows)
     items = [
-        Item(Text(a.title, a.body), a.row.source, plausible(a.row.published_at, a.row.created_at))
+        Item(
+            Text(a.title, a.body, passages.of(a.row.source)),
+            a.row.source,
+            plausible(a.row.published_at, a.row.created_at),
+        )
         for a in (left, right)
     ]
     verdict = judge(items[0], items[1], current_rules())
@@ -410,4 +433,3 @@ def explain(left_id: int, right_id: int) -> Explanation:
         evidence=verdict.evidence,
         verdict=verdict,
     )
-

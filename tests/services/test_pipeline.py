@@ -5,18 +5,24 @@ import random
 import subprocess
 import sys
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.db import connection
 from django.db.models import F
 
-from articles.models import News, NewsCluster, NewsLink, NewsShingle, NewsText
+from articles.models import News, NewsCluster, NewsLink, NewsPassage, NewsShingle, NewsText
 from articles.services import clustering, pipeline
 from articles.services.ingest import deleting, ingest
 from tests.conftest import database_url
 from tests.stories import BODY, NOON, TITLE, article, clusters, leads, run, sample_payloads
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+
+def forget_everything() -> None:
+    for model in (News, NewsCluster, NewsPassage):
+        model.objects.all().delete()
 
 
 def states() -> dict[str, str]:
@@ -164,8 +170,7 @@ def test_sample_news_give_the_same_clusters_in_any_order_and_batch_size() -> Non
     expected, expected_leads = clusters(), leads()
     assert len(expected) > 30
     for seed, size in ((1, 1), (2, 7), (3, 50)):
-        News.objects.all().delete()
-        NewsCluster.objects.all().delete()
+        forget_everything()
         shuffled = random.Random(seed).sample(payloads, len(payloads))
         for start in range(0, len(shuffled), size):
             run(*shuffled[start : start + size])
@@ -204,9 +209,8 @@ for start in range(0, len(payloads), 11):
 def test_two_processes_at_once_give_the_clusters_of_a_serial_import() -> None:
     run(*sample_payloads())
     expected, expected_leads = clusters(), leads()
-    News.objects.all().delete()
-    NewsCluster.objects.all().delete()
-    environment = os.environ | {"DATABASE_URL": database_url(), "PYTHONPATH": os.getcwd()}
+    forget_everything()
+    environment = os.environ | {"DATABASE_URL": database_url(), "PYTHONPATH": str(Path.cwd())}
     halves = [subprocess.Popen([sys.executable, "-c", HALF, str(n)], env=environment) for n in (0, 1)]
     assert [half.wait(timeout=120) for half in halves] == [0, 0]
     pipeline.deduplicate_pending()

@@ -1,0 +1,121 @@
+"""Passages that recur among unrelated stories: photo captions, menus, notices, advertisements in the body.
+
+A passage is a sentence or a line. What makes it furniture is not how often it occurs, for a story that is
+reprinted 500 times has all its sentences 500 times, but under how many headlines that have nothing in common.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from articles.dedup import tokens
+from articles.dedup.clean import SENTENCE_END, skeleton
+
+# Letters and digits from which a passage says enough to be told from a common phrase.
+SHORTEST = 8
+# Unrelated stories that must have a passage.
+STORIES = 5
+# Headlines that share less of their weighted words, in 0..1, are of unrelated stories.
+RELATED = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Furniture:
+    """Hashes of passages that are no part of any story, and a version that changes with them."""
+
+    hashes: frozenset[int] = frozenset()
+    version: str = ""
+
+    @classmethod
+    def of(cls, hashes: Iterable[int]) -> "Furniture":
+        known = frozenset(hashes)
+        digest = hashlib.md5(repr(sorted(known)).encode(), usedforsecurity=False)
+        return cls(known, digest.hexdigest()[:8] if known else "")
+
+    def strip(self, body: str) -> str:
+        """A cleaned body without its furniture."""
+        if not self.hashes:
+            return body
+        lines = (" ".join(self._kept(line)) for line in body.split("\n"))
+        return "\n".join(line for line in lines if line)
+
+    def _kept(self, line: str) -> Iterator[str]:
+        return (part for part in split(line) if passage_hash(part) not in self.hashes)
+
+
+EMPTY = Furniture()
+
+
+class Sample(NamedTuple):
+    """A cleaned article to learn from; those of one non-empty `story` are one, whatever their titles."""
+
+    title: str
+    body: str
+    story: str = ""
+    source: str = ""
+
+
+@dataclass(slots=True)
+class Passage:
+    """A recurring passage as it is written, how many articles have it, and those of unrelated stories."""
+
+    text: str
+    hash: int
+    articles: int = 0
+    sources: set[str] = field(default_factory=set)
+    stories: list[tuple[str, Mapping[str, int]]] = field(default_factory=list)
+
+    @property
+    def is_furniture(self) -> bool:
+        return len(self.stories) >= STORIES
+
+
+def learn(samples: Iterable[Sample]) -> list[Passage]:
+    """Passages that stand in at least five unrelated stories, the most frequent first.
+
+    Memory grows with the different passages of the samples, about 200 bytes each: 20,000 articles at a time
+    are plenty.
+    """
+    found: dict[int, Passage] = {}
+    for sample in samples:
+        words = tokens.weighted_words(sample.title)
+        for key, text in {
+            passage_hash(part): part for part in split(sample.body) if _says_enough(part)
+        }.items():
+            passage = found.get(key)
+            if passage is None:
+                found[key] = passage = Passage(text, key)
+            passage.articles += 1
+            passage.sources.add(sample.source)
+            if words and not passage.is_furniture and not _related(sample.story, words, passage):
+                passage.stories.append((sample.story, words))
+    furniture = [passage for passage in found.values() if passage.is_furniture]
+    return sorted(furniture, key=lambda passage: (-passage.articles, passage.text))
+
+
+def split(text: str) -> Iterator[str]:
+    """The passages of a cleaned text in order."""
+    return (part for part in map(str.strip, SENTENCE_END.split(text)) if part)
+
+
+def passage_hash(passage: str) -> int:
+    """0 .. 2**63 - 1, of letters and digits alone: a signed 64-bit column holds it."""
+    digest = hashlib.blake2b(skeleton(passage).encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+def _says_enough(passage: str) -> bool:
+    return len(skeleton(passage)) >= SHORTEST
+
+
+def _related(story: str, words: Mapping[str, int], passage: Passage) -> bool:
+    return any(
+        (story and story == other_story) or _overlap(words, other) >= RELATED
+        for other_story, other in passage.stories
+    )
+
+
+def _overlap(left: Mapping[str, int], right: Mapping[str, int]) -> float:
+    shared = sum(min(weight, right[word]) for word, weight in left.items() if word in right)
+    return shared / min(sum(left.values()), sum(right.values()))

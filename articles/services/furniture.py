@@ -1,0 +1,143 @@
+"""Furniture learnt from the data: passages that recur among unrelated stories, found while articles come in.
+
+Where a sketch hash is shared by articles of several stories, their texts are read for the passages they share.
+What is learnt applies at once; the articles that have it are judged again without it.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from articles.dedup.cluster import Member
+from articles.dedup.furniture import EMPTY, STORIES, Furniture, Passage, Sample, learn
+from articles.models import News, NewsPassage, NewsText
+from articles.services import sql
+from articles.services.dispatch import enqueue
+
+logger = logging.getLogger(__name__)
+
+# Articles read of one crowd, in canonical order; and crowds looked at for one batch.
+SAMPLES = 40
+CROWDS = 50
+EXAMPLES = 10
+SCAN = 2_000
+
+
+class FurnitureSet:
+    """The passages in force, by source; '' holds those of all sources."""
+
+    def __init__(self, rows: Iterable[tuple[int, str]]) -> None:
+        by_source: dict[str, set[int]] = defaultdict(set)
+        for value, source in rows:
+            by_source[source].add(value)
+        self._everywhere = Furniture.of(by_source.pop("", ()))
+        self._of_source = {
+            source: Furniture.of(hashes | self._everywhere.hashes) for source, hashes in by_source.items()
+        }
+
+    def of(self, source: str) -> Furniture:
+        return self._of_source.get(source, self._everywhere) or EMPTY
+
+
+def current() -> FurnitureSet:
+    """What is in force now; one small query."""
+    rows = NewsPassage.objects.exclude(state=NewsPassage.State.REJECTED).order_by()
+    return FurnitureSet(rows.values_list("hash", "source"))
+
+
+def learn_from(crowds: Collection[frozenset[int]], members: dict[int, Member]) -> int:
+    """Learn from sets of articles that share a sketch hash; have those judged again whose furniture is new.
+
+    Returns the number of new passages.
+    """
+    learnt = 0
+    stories = _stories({id_ for crowd in crowds for id_ in crowd})
+    mixed = [crowd for crowd in crowds if len({stories.get(id_, "") for id_ in crowd}) >= STORIES]
+    for crowd in sorted(mixed, key=lambda crowd: (-len(crowd), min(crowd)))[:CROWDS]:
+        known = sorted((id_ for id_ in crowd if id_ in members), key=lambda id_: members[id_].order)
+        passages = learn(_samples(known[:SAMPLES], stories))
+        new = _store(passages, known)
+        if new:
+            learnt += new
+            judge_again(known)
+    return learnt
+
+
+def decide(passage_ids: Collection[int], approve: bool, actor: AbstractBaseUser | None) -> int:
+    """Approve or reject passages; where that changes what applies, the articles with it are judged again."""
+    state = NewsPassage.State.APPROVED if approve else NewsPassage.State.REJECTED
+    with transaction.atomic():
+        passages = list(
+            NewsPassage.objects.select_for_update().filter(pk__in=passage_ids).exclude(state=state)
+        )
+        changed = [p for p in passages if (p.state == NewsPassage.State.REJECTED) == approve]
+        NewsPassage.objects.filter(pk__in=[p.pk for p in passages]).update(state=state, decided_by=actor)
+    for passage in changed:
+        judge_again(_articles_with(passage.text))
+    return len(passages)
+
+
+def judge_again(ids: Sequence[int]) -> None:
+    for chunk in sql.chunks(sorted(ids), sql.PARAMETERS):
+        News.objects.filter(pk__in=chunk).update(
+            state=News.State.PENDING, revision=F("revision") + 1, claim="", claimed_at=None
+        )
+        enqueue(chunk)
+
+
+def _stories(ids: set[int]) -> dict[int, str]:
+    """article -> what story it tells, as far as known: its cluster, else itself."""
+    found: dict[int, str] = {}
+    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+        for id_, cluster in News.objects.filter(pk__in=chunk).order_by().values_list("id", "cluster_id"):
+            found[id_] = f"c{cluster}" if cluster else f"a{id_}"
+    return found
+
+
+def _samples(ids: Sequence[int], stories: dict[int, str]) -> list[Sample]:
+    rows = NewsText.objects.filter(pk__in=ids).values_list("news_id", "title", "body", "news__source")
+    texts = {id_: Sample(title, body, stories[id_], source) for id_, title, body, source in rows}
+    return [texts[id_] for id_ in ids if id_ in texts]
+
+
+def _store(passages: Sequence[Passage], ids: Sequence[int]) -> int:
+    known = set(
+        NewsPassage.objects.filter(hash__in=[p.hash for p in passages]).values_list("hash", flat=True)
+    )
+    new = [
+        NewsPassage(
+            hash=passage.hash,
+            text=passage.text,
+            source=next(iter(passage.sources)) if len(passage.sources) == 1 else "",
+            articles=passage.articles,
+            examples=list(ids[:EXAMPLES]),
+            created_at=timezone.now(),
+        )
+        for passage in passages
+        if passage.hash not in known
+    ]
+    try:
+        with transaction.atomic():
+            NewsPassage.objects.bulk_create(new)
+    except IntegrityError:
+        return len(new)  # Another process learnt the same just now.
+    if new:
+        logger.info("furniture learnt: %d passages, such as %s", len(new), new[0])
+    return len(new)
+
+
+def _articles_with(passage: str) -> list[int]:
+    """Articles that have a passage, looked for in batches: no index can find a part of a text."""
+    found: list[int] = []
+    last = 0
+    while True:
+        rows = list(NewsText.objects.filter(pk__gt=last).order_by("pk").values_list("pk", "body")[:SCAN])
+        if not rows:
+            return found
+        found += [pk for pk, body in rows if passage in body]
+        last = rows[-1][0]
