@@ -10,9 +10,10 @@ import os
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from functools import wraps
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,9 @@ STAGES = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=Path)
     parser.add_argument("--database", help="URL of an empty database")
     arguments = parser.parse_args()
@@ -55,7 +58,7 @@ def measure(path: Path) -> None:
     from articles.services.ingest import ingest
     from articles.services.readers import Row, read_rows
 
-    seconds: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     modules = {"pipeline": pipeline, "candidates": candidates, "clustering": clustering}
     for name, module, function in STAGES:
         setattr(modules[module], function, timed(getattr(modules[module], function), name, seconds))
@@ -77,7 +80,7 @@ def measure(path: Path) -> None:
     print(f"{NewsLink.objects.count()} links, {folded} clusters")
 
 
-def timed(function: Callable[..., Any], name: str, seconds: Counter[str]) -> Callable[..., Any]:
+def timed(function: Callable[..., Any], name: str, seconds: defaultdict[str, float]) -> Callable[..., Any]:
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         started = time.perf_counter()
@@ -89,11 +92,11 @@ def timed(function: Callable[..., Any], name: str, seconds: Counter[str]) -> Cal
     return run
 
 
-def report(seconds: Counter[str], total: float, count: int) -> None:
+def report(seconds: defaultdict[str, float], total: float, count: int) -> None:
     seconds["claim, mark done, the rest"] = total - sum(seconds.values())
     print(f"{count} articles in {total:.1f} s: {count / total:.0f} articles/s\n")
     print(f"{'stage':34} {'s':>7} {'share':>6} {'ms/article':>11}")
-    for name, spent in seconds.most_common():
+    for name, spent in sorted(seconds.items(), key=itemgetter(1), reverse=True):
         print(f"{name:34} {spent:7.1f} {spent / total:6.0%} {spent / count * 1000:11.2f}")
 
 

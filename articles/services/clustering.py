@@ -1,4 +1,4 @@
-"""Links -> clusters. Derived at any time from the links of a connected component; the only writer of clusters."""
+"""Links -> clusters, derived at any time from those of a connected component; the only writer of clusters."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -216,18 +216,18 @@ def _store(wanted: Sequence[list[int]], ids: set[int], links: _Links, members: d
     pending = _with_pending_links(ids)
     changes: list[tuple[str, int | None, int | None, int]] = []
     clustered: set[int] = set()
-    for cluster, ids_ in assigned:
-        lead = cluster.lead_id if cluster.lead_locked and cluster.lead_id in ids_ else ids_[0]
-        cluster = _save_cluster(cluster, lead, ids_, links, members)
+    for kept, ids_ in assigned:
+        lead = kept.lead_id if kept.lead_locked and kept.lead_id in ids_ else ids_[0]
+        saved = _save_cluster(kept, lead, ids_, links, members)
         clustered.update(ids_)
         for id_ in ids_:
-            row = ("lead", cluster.pk, None) if id_ == lead else ("duplicate", cluster.pk, lead)
+            row = ("lead", saved.pk, None) if id_ == lead else ("duplicate", saved.pk, lead)
             if lead_of_row.get(id_) != row:
                 changes.append((*row, id_))
     for id_ in ids - clustered:
-        row = ("suspected" if id_ in pending else "unique", None, None)
-        if id_ in lead_of_row and lead_of_row[id_] != row and id_ in members:
-            changes.append((*row, id_))
+        alone = ("suspected" if id_ in pending else "unique", None, None)
+        if id_ in lead_of_row and lead_of_row[id_] != alone and id_ in members:
+            changes.append((*alone, id_))
     _write_articles(changes)
     _retire(known, {cluster.pk for cluster, _ in assigned}, dict(_new_homes(assigned, current)))
 

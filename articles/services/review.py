@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -55,7 +55,7 @@ def judge_pair(
     left_id: int,
     right_id: int,
     verdict: str,
-    actor: AbstractBaseUser | None,
+    actor: User | None,
     note: str = "",
     seen: str | None = None,
 ) -> NewsDecision:
@@ -84,7 +84,7 @@ def judge_pair(
     return _decide(Action.VERDICT, actor, note, [pair], write, verdict=verdict)
 
 
-def confirm_cluster(cluster_id: int, actor: AbstractBaseUser | None, note: str = "") -> NewsDecision:
+def confirm_cluster(cluster_id: int, actor: User | None, note: str = "") -> NewsDecision:
     """Confirm a whole cluster: its links are locked, and from now on it changes only by proposals."""
     cluster = _cluster(cluster_id)
 
@@ -101,7 +101,7 @@ def confirm_cluster(cluster_id: int, actor: AbstractBaseUser | None, note: str =
     return _decide(Action.CONFIRM_CLUSTER, actor, note, [], write, cluster=cluster, seeds=[cluster.lead_id])
 
 
-def remove_member(cluster_id: int, news_id: int, actor: AbstractBaseUser | None, note: str = "") -> NewsDecision:
+def remove_member(cluster_id: int, news_id: int, actor: User | None, note: str = "") -> NewsDecision:
     """Take an article out of its cluster: it stays apart from the lead and from all it was folded with."""
     cluster = _cluster(cluster_id)
     if not News.objects.filter(pk=news_id, cluster=cluster).exists():
@@ -109,7 +109,9 @@ def remove_member(cluster_id: int, news_id: int, actor: AbstractBaseUser | None,
 
     def write(snapshot: Callable[..., None]) -> None:
         mine = Q(low=news_id, high__cluster=cluster) | Q(high=news_id, low__cluster=cluster)
-        pairs = {(link.low_id, link.high_id) for link in NewsLink.objects.filter(NewsLink.FOLDED).filter(mine)}
+        pairs = {
+            (link.low_id, link.high_id) for link in NewsLink.objects.filter(NewsLink.FOLDED).filter(mine)
+        }
         if cluster.lead_id and cluster.lead_id != news_id:
             pairs.add(_pair(news_id, cluster.lead_id))
         snapshot(pairs=sorted(pairs), clusters=[cluster.pk])
@@ -120,11 +122,18 @@ def remove_member(cluster_id: int, news_id: int, actor: AbstractBaseUser | None,
 
     pairs = [_pair(news_id, cluster.lead_id)] if cluster.lead_id and cluster.lead_id != news_id else []
     return _decide(
-        Action.REMOVE_MEMBER, actor, note, pairs, write, cluster=cluster, seeds=[news_id], verdict=Kind.DIFFERENT
+        Action.REMOVE_MEMBER,
+        actor,
+        note,
+        pairs,
+        write,
+        cluster=cluster,
+        seeds=[news_id],
+        verdict=Kind.DIFFERENT,
     )
 
 
-def set_lead(cluster_id: int, news_id: int, actor: AbstractBaseUser | None, note: str = "") -> NewsDecision:
+def set_lead(cluster_id: int, news_id: int, actor: User | None, note: str = "") -> NewsDecision:
     """Choose the lead of a cluster; no earlier article takes its place any more."""
     cluster = _cluster(cluster_id)
     if not News.objects.filter(pk=news_id, cluster=cluster).exists():
@@ -137,7 +146,7 @@ def set_lead(cluster_id: int, news_id: int, actor: AbstractBaseUser | None, note
     return _decide(Action.SET_LEAD, actor, note, [], write, cluster=cluster, seeds=[news_id])
 
 
-def undo(decision_id: int, actor: AbstractBaseUser | None) -> NewsDecision:
+def undo(decision_id: int, actor: User | None) -> NewsDecision:
     """Restore exactly what was before a decision.
 
     Raises:
@@ -150,7 +159,9 @@ def undo(decision_id: int, actor: AbstractBaseUser | None) -> NewsDecision:
             raise ConflictError(gettext("This decision has been undone already."))
         now = _snapshot(_pairs_of(decision.after["links"]), [int(pk) for pk in decision.after["clusters"]])
         if now.as_json() != decision.after:
-            raise ConflictError(gettext("Somebody changed this since; look at it again before you change it."))
+            raise ConflictError(
+                gettext("Somebody changed this since; look at it again before you change it.")
+            )
         _restore(decision.before)
         undone = NewsDecision.objects.create(
             actor=actor,
@@ -175,7 +186,7 @@ def undo(decision_id: int, actor: AbstractBaseUser | None) -> NewsDecision:
 
 def _decide(
     action: str,
-    actor: AbstractBaseUser | None,
+    actor: User | None,
     note: str,
     pairs: Sequence[Pair],
     write: Callable[[Callable[..., None]], None],
@@ -203,7 +214,7 @@ def _decide(
 
 def _record(
     action: str,
-    actor: AbstractBaseUser | None,
+    actor: User | None,
     note: str,
     pairs: Sequence[Pair],
     before: _Snapshot,
@@ -212,7 +223,8 @@ def _record(
     verdict: str,
 ) -> NewsDecision:
     left_id, right_id = pairs[0] if pairs else (cluster.lead_id if cluster else None, None)
-    titles = dict(News.objects.filter(pk__in=[left_id, right_id]).values_list("pk", "title"))
+    rows = News.objects.filter(pk__in=[left_id, right_id]).values_list("pk", "title")
+    titles: dict[int | None, str] = dict(rows)
     return NewsDecision.objects.create(
         actor=actor,
         action=action,

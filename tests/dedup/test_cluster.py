@@ -34,7 +34,9 @@ def test_partition(case: dict[str, Any]) -> None:
     for seed in range(50):
         shuffle = random.Random(seed)
         mixed = {
-            kind: shuffle.sample([pair if shuffle.random() < 0.5 else pair[::-1] for pair in found], len(found))
+            kind: shuffle.sample(
+                [pair if shuffle.random() < 0.5 else pair[::-1] for pair in found], len(found)
+            )
             for kind, found in links.items()
         }
         clusters = partition(shuffle.sample(members, len(members)), **mixed)
@@ -53,7 +55,11 @@ def test_partition_of_random_graphs_depends_on_no_order_and_keeps_rejected_pairs
         assert not any({a, b} <= set(cluster) for a, b in rejected for cluster in expected)
         for _ in range(5):
             shuffled = partition(
-                graph.sample(members, 12), graph.sample(folded, 20), (), graph.sample(apart, 4), rejected[::-1]
+                graph.sample(members, 12),
+                graph.sample(folded, 20),
+                (),
+                graph.sample(apart, 4),
+                rejected[::-1],
             )
             assert sorted(shuffled) == sorted(expected)
 
