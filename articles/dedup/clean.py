@@ -183,7 +183,7 @@ OPENING_LABEL = re.compile(
     rf"^\s*(?:[\[【(〔〖「『<]\s*(?:{LABELS})\s*[\]】)〕〗」』>]\s*[::]?|(?:{LABELS})\s*[::|丨]+)\s*", re.I
 )
 CLOSING_LABEL = re.compile(
-    rf"\s*(?:[\[【(〔〖]\s*(?:{LABELS}|完|全文|附图|附全文|含视频|有图|图/?视频)\s*[\]】)〕〗])\s*$", re.I
+    rf"\s*(?:[\[【(〔〖]\s*(?:{LABELS}|完|全文|附图|附全文|含视频|有图|图/?视频|\d)\s*[\]】)〕〗])\s*$", re.I
 )
 MEDIA = (
     r"[\w.·]{0,12}?(?:网|报|报社|社|在线|频道|客户端|资讯|新闻|财经|传媒|电视台|广播|热线|门户|头条|日报|"
@@ -229,15 +229,21 @@ def _until_stable(text: str, step: Step, limit: int = LONGEST_TITLE) -> str:
 # --- bodies -----------------------------------------------------------------------------------------------
 
 REPORTER = r"(?:\s*[(\[【][^()\[\]【】\n]{0,50}[)\]】])"
+DAY = r"(?:\d{4}年)?\d{1,2}月\d{1,2}日\s?(?:凌晨|早间|早上|上午|中午|下午|晚间|晚)?"
 DATELINE = re.compile(
     r"^(?:"
-    r"[^\W\d_][\w·/ ]{1,24}?\s?\d{1,2}月\d{1,2}日\s?(?:电|讯|消息|报道)"
+    rf"[^\W\d_][\w·/ ]{{1,24}}?\s?{DAY}(?:电|讯|消息|报道)"
+    rf"|[“\"][^“”\"\n]{{2,12}}[”\"]\w{{0,8}}?{DAY}(?:电|讯|消息|报道)"
+    rf"|[^\W\d_]\w{{1,9}}(?:网|报|台|社|客户端|新闻)\w{{0,6}}?{DAY}(?=\s*[(\[【](?:记者|通讯员|编辑))"
     r"|(?:本报|本台|本网|本刊|本社)\w{0,6}?(?:讯|消息|电|报道)"
     r"|[^\W\d_]\w{1,9}(?:网|报|台|社|客户端|新闻|财经)(?:记者)?(?:讯|消息|电)(?=\s*[::(\s])"
     rf"){REPORTER}*\s*[::,]?\s*"
     r"|^据\w{2,12}?(?:\d{4}年)?(?:\d{1,2}月)?(?:\d{1,2}日)?(?:报道|消息)\s*[,:]\s*"
     rf"|^[(\[【](?:记者|本报记者|通讯员|特约记者|见习记者|实习记者)[^()\[\]【】\n]{{0,40}}[)\]】]\s*[::,]?\s*"
+    r"|^[(\[【]原标题\s*:[^\n]{0,100}?[)\]】]\s*"
 )
+# A caption or the headline may stand before the dateline; further down it belongs to another report.
+HEAD_LINES = 5
 HEAD_LINE = re.compile(
     r"^(?:原标题|来源|文章来源|稿源|信息来源|作者|文|记者|本报记者|编辑|责编|责任编辑|发布时间|时间|摘要|"
     r"核心提示|导读)\s*[::/／|]\s*[^\n]{0,60}$"
@@ -277,15 +283,17 @@ FOOT_TAIL = re.compile(
 
 def strip_dateline(text: str) -> str:
     """新华社北京6月9日电（记者…）: where and when a text was filed is no part of the story."""
-    return _until_stable(text, _strip_one_dateline)
+    return _until_stable(text, _strip_datelines)
 
 
-def _strip_one_dateline(text: str) -> str:
-    first, newline, rest = text.partition("\n")
-    if newline and HEAD_LINE.match(first):
-        return rest.strip()
-    shorter = DATELINE.sub("", text, count=1).strip()
-    return shorter or text
+def _strip_datelines(text: str) -> str:
+    lines = text.split("\n", HEAD_LINES)
+    kept = [
+        DATELINE.sub("", line, count=1).strip()
+        for line in lines[:HEAD_LINES]
+        if len(lines) == 1 or not HEAD_LINE.match(line)
+    ]
+    return "\n".join(line for line in (*kept, *lines[HEAD_LINES:]) if line) or text
 
 
 def strip_footer(text: str) -> str:

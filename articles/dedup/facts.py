@@ -415,7 +415,8 @@ def _is_negation(change: Change) -> bool:
     for stretch, ours, theirs in ((change.left, left, right), (change.right, right, left)):
         if NEGATING.search(theirs):
             continue
-        if any(token.text in NEGATIONS for token in stretch) and (theirs or ours in NEGATIONS):
+        rest = [token for token in stretch if token.text not in NEGATIONS]
+        if len(rest) < len(stretch) and (not rest or _joined(rest) == theirs):
             return True
         if theirs and _trimmed(ours, theirs)[0] in NEGATIONS:
             return True

@@ -113,7 +113,7 @@ def _strange_body(evidence: Evidence, rules: Rules) -> bool:
     if evidence.title_ratio >= 0.5 or evidence.title_overlap >= 0.6:
         return False
     unspoken = max(evidence.title_in_other_left, evidence.title_in_other_right) < 0.4
-    apart = max(evidence.lead_left, evidence.lead_right) < 0.3
+    apart = max(evidence.lead_left, evidence.lead_right) < 0.3 and min(evidence.shares) < rules.near
     return unspoken or (apart and evidence.title_overlap < 0.4)
 
 
