@@ -429,7 +429,7 @@ def _other_name(change: Change, left: Text, right: Text, few: bool, prominent: b
     Where nearly nothing else differs, a dictionary's idea of what is a name is not needed.
     """
     ours, theirs = _without_common_end(_joined(change.left), _joined(change.right))
-    if _is_alias(ours, theirs) or _is_alias(theirs, ours):
+    if _is_alias(ours, theirs) or _is_alias(theirs, ours) or _is_glued(change, ours, theirs):
         return False
     if not few and not _recurs(ours, theirs, left, right):
         return False
@@ -463,6 +463,14 @@ def _recurs(ours: str, theirs: str, left: Text, right: Text) -> bool:
     if not left.bare_body or not right.bare_body:
         return True
     return ours in left.bare_body or theirs in right.bare_body
+
+
+def _is_glued(change: Change, ours: str, theirs: str) -> bool:
+    """评魏 against 受魏: a verb that the segmenter glued to the surname of a name that both texts have."""
+    if not all(token.kind.startswith("nr") for token in (*change.left, *change.right)):
+        return False
+    after_surname = change.before is not None and change.before.text[-1] in SURNAMES
+    return len(ours) == len(theirs) == 1 and SURNAMES.isdisjoint((ours, theirs)) and not after_surname
 
 
 def _is_alias(one: str, other: str) -> bool:

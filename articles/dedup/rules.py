@@ -24,7 +24,7 @@ class Rules:
     # texts that share half of each other and open alike,
     half: float = 0.5
     # the shorter one found in one piece,
-    one_piece: float = 0.79
+    one_piece: float = 0.75
     one_piece_longer: float = 0.3
     # the longer one's opening kept, in whole sentences or under the same headline,
     opening: float = 0.63
