@@ -1,0 +1,245 @@
+"""How good the judge is on labelled pairs, from files or from the editors' own verdicts; and fitting its scores.
+
+Labels: D duplicate, U update, E excerpt, S same event told independently, T template, B only furniture shared,
+N another story. Only D should fold; T, B and N should not even be queued; S, U and E may be.
+"""
+
+import csv
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from articles.dedup import scoring
+from articles.dedup.clean import clean_body, clean_title
+from articles.dedup.evidence import Text
+from articles.dedup.furniture import Furniture, Sample, learn
+from articles.dedup.verdict import FOLDING, Item, Verdict, judge
+from articles.models import NewsLink
+from articles.services import pipeline
+from articles.services.readers import Row, read_rows
+
+LABELS = "DUESTBN"
+NEVER = frozenset("TBN")
+BANDS = ((100, "< 100"), (500, "100-500"), (10**9, "> 500"))
+MAX_PAIRS = 200_000
+# What an editor's verdict says as a label.
+LABEL_OF_KIND = {
+    NewsLink.Kind.UPDATE: "U",
+    NewsLink.Kind.EXCERPT: "E",
+    NewsLink.Kind.SAME_EVENT: "S",
+    NewsLink.Kind.TEMPLATE: "T",
+    NewsLink.Kind.DIFFERENT: "N",
+}
+
+
+class EvaluationError(Exception):
+    """The files cannot be evaluated; the message says which row and what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A labelled pair and what the judge makes of it; `sure` as in its label's confidence."""
+
+    left: str
+    right: str
+    label: str
+    sure: bool
+    note: str
+    verdict: Verdict
+
+    @property
+    def length(self) -> int:
+        """Characters of the shorter text."""
+        return self.verdict.evidence.shorter
+
+    @property
+    def is_error(self) -> bool:
+        if self.label == "D":
+            return not self.verdict.folds
+        return self.verdict.folds or (self.verdict.queued and self.label in NEVER)
+
+
+def judge_files(articles: Path, pairs: Path) -> list[Judged]:
+    """Judge the pairs of a file (a, b, label, and if wanted confidence and reason) on a file of articles.
+
+    Furniture is learnt from all the articles, as the application would.
+
+    Raises:
+        EvaluationError: a column is missing, a label unknown, or there are no pairs of known articles.
+    """
+    rows = list(_read_pairs(pairs))
+    items = _read_items(articles, {row[side] for row in rows for side in ("a", "b")})
+    known = [row for row in rows if row["a"] in items and row["b"] in items]
+    if not known:
+        raise EvaluationError(f"{pairs}: none of its {len(rows)} pairs names two articles of {articles}")
+    return [
+        Judged(
+            row["a"],
+            row["b"],
+            row["label"],
+            row.get("confidence", "sure") != "unsure",
+            row.get("reason") or "",
+            judge(items[row["a"]], items[row["b"]]),
+        )
+        for row in known
+    ]
+
+
+def judge_verdicts() -> list[Judged]:
+    """Judge anew the pairs that editors decided, with their verdicts as labels."""
+    links = NewsLink.objects.filter(locked=True).select_related("low", "high").order_by("pk")
+    judged = []
+    for link in links[:MAX_PAIRS]:
+        label = (
+            "D" if link.status == NewsLink.Status.CONFIRMED else LABEL_OF_KIND.get(NewsLink.Kind(link.kind))
+        )
+        if label:
+            verdict = pipeline.explain(link.low_id, link.high_id).verdict
+            judged.append(Judged(link.low.public_id, link.high.public_id, label, True, "", verdict))
+    return judged
+
+
+def evaluate(judged: Sequence[Judged]) -> dict[str, Any]:
+    """Precision, recall and F1 of folding, as a whole, by length of the shorter text and by kind; 0..1.
+
+    Only sure labels count. Precision counts T, B and N as wrong, as does `score` tables of others.
+    """
+    sure = [pair for pair in judged if pair.sure]
+    bands = _grouped(sure, lambda pair: next(name for limit, name in BANDS if pair.length < limit))
+    return {
+        "pairs": len(sure),
+        **_figures(sure),
+        "by_label": {label: _outcomes(pairs) for label, pairs in sorted(_grouped(sure, _label).items())},
+        "by_length": {
+            name: {"pairs": len(bands[name]), **_figures(bands[name])} for _, name in BANDS if name in bands
+        },
+        "by_kind": {
+            kind: dict(Counter(pair.label for pair in pairs))
+            for kind, pairs in sorted(_grouped(sure, lambda pair: pair.verdict.kind).items())
+        },
+        "errors": [_error(pair) for pair in sure if pair.is_error],
+    }
+
+
+def fit(judged: Iterable[Judged]) -> dict[str, Any]:
+    """Weights of the score for weights.json, with their figures; see dedup.scoring.
+
+    Raises:
+        EvaluationError: duplicates or other pairs are missing.
+    """
+    examples = [
+        scoring.Example(
+            pair.verdict.kind, pair.verdict.evidence, pair.label == "D", 1.0 if pair.sure else 0.5
+        )
+        for pair in judged
+        if pair.verdict.kind != "exact"
+        and pair.verdict.evidence.containment >= pipeline.current_rules().floor
+    ]
+    try:
+        return scoring.fit(examples)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from error
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+def _read_pairs(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        head = lines.readline()
+        lines.seek(0)
+        reader = csv.DictReader(lines, delimiter="\t" if "\t" in head else ",")
+        missing = {"a", "b", "label"} - set(reader.fieldnames or ())
+        if missing:
+            raise EvaluationError(
+                f"{path}: the columns a, b and label are needed; {sorted(missing)} are missing"
+            )
+        for number, row in enumerate(reader, 2):
+            if row["label"] in LABELS and row["label"]:
+                yield row
+            elif row["label"] != "X":
+                raise EvaluationError(
+                    f"{path}, row {number}: label “{row['label']}” is none of {LABELS} or X"
+                )
+            if number > MAX_PAIRS:
+                raise EvaluationError(f"{path}: more than {MAX_PAIRS} pairs")
+
+
+def _read_items(path: Path, wanted: set[str]) -> dict[str, Item]:
+    cleaned = {}
+    samples = []
+    for row in read_rows(path):
+        if isinstance(row, Row):
+            payload = row.payload
+            title, body = clean_title(payload.title), clean_body(payload.content)
+            samples.append(Sample(title, body, "", payload.source))
+            if payload.external_id in wanted:
+                cleaned[payload.external_id] = (title, body, payload.source, payload.published_at)
+    furniture = Furniture.of(passage.hash for passage in learn(samples))
+    return {
+        name: Item(Text(title, body, furniture), source, published)
+        for name, (title, body, source, published) in cleaned.items()
+    }
+
+
+# --- figures ----------------------------------------------------------------------------------------------
+
+
+def _label(pair: Judged) -> str:
+    return pair.label
+
+
+def _grouped(pairs: Iterable[Judged], key: Callable[[Judged], str]) -> dict[str, list[Judged]]:
+    groups: dict[str, list[Judged]] = defaultdict(list)
+    for pair in pairs:
+        groups[key(pair)].append(pair)
+    return groups
+
+
+def _figures(pairs: Sequence[Judged]) -> dict[str, float]:
+    right = sum(pair.verdict.folds for pair in pairs if pair.label == "D")
+    wrong = sum(pair.verdict.folds for pair in pairs if pair.label in NEVER)
+    caught = sum(pair.verdict.folds or pair.verdict.queued for pair in pairs if pair.label == "D")
+    duplicates = sum(pair.label == "D" for pair in pairs)
+    others = sum(pair.label in NEVER for pair in pairs)
+    queued = sum(pair.verdict.queued for pair in pairs if pair.label in NEVER)
+    precision, recall = _ratio(right, right + wrong), _ratio(right, duplicates)
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f1": _ratio(2 * precision * recall, precision + recall),
+        "caught": _ratio(caught, duplicates),
+        "others_queued": _ratio(queued, others),
+    }
+
+
+def _ratio(part: float, whole: float) -> float:
+    return round(part / whole, 4) if whole else 0.0
+
+
+def _outcomes(pairs: Sequence[Judged]) -> dict[str, Any]:
+    return {
+        "pairs": len(pairs),
+        "folded": sum(pair.verdict.kind in FOLDING for pair in pairs),
+        "queued": sum(pair.verdict.queued for pair in pairs),
+        "kinds": dict(Counter(pair.verdict.kind for pair in pairs).most_common()),
+    }
+
+
+def _error(pair: Judged) -> dict[str, Any]:
+    return {
+        "a": pair.left,
+        "b": pair.right,
+        "label": pair.label,
+        "kind": pair.verdict.kind,
+        "score": pair.verdict.score,
+        "reasons": list(pair.verdict.reasons),
+        "note": pair.note,
+    }
+
+
+def write_weights(weights: dict[str, Any], path: Path = scoring.WEIGHTS) -> None:
+    path.write_text(json.dumps(weights, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
