@@ -20,12 +20,15 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 STAGES = (
+    ("claim", "pipeline", "_claim"),
     ("clean and fingerprint", "pipeline", "_prepare"),
     ("store text, fingerprint, sketch", "pipeline", "_store_fingerprints"),
     ("find candidates", "candidates", "find"),
     ("judge", "pipeline", "_judge_pairs"),
     ("store links", "pipeline", "_store_links"),
     ("cluster", "clustering", "recluster"),
+    ("mark done", "pipeline", "_mark_done"),
+    ("learn furniture", "furniture", "learn_from"),
 )
 
 
@@ -54,12 +57,17 @@ def prepare(folder: str, database: str | None) -> None:
 
 def measure(path: Path) -> None:
     from articles.models import News, NewsCluster, NewsLink
-    from articles.services import candidates, clustering, pipeline
+    from articles.services import candidates, clustering, furniture, pipeline
     from articles.services.ingest import ingest
     from articles.services.readers import Row, read_rows
 
     seconds: defaultdict[str, float] = defaultdict(float)
-    modules = {"pipeline": pipeline, "candidates": candidates, "clustering": clustering}
+    modules = {
+        "pipeline": pipeline,
+        "candidates": candidates,
+        "clustering": clustering,
+        "furniture": furniture,
+    }
     for name, module, function in STAGES:
         setattr(modules[module], function, timed(getattr(modules[module], function), name, seconds))
     started = time.perf_counter()
@@ -93,7 +101,7 @@ def timed(function: Callable[..., Any], name: str, seconds: defaultdict[str, flo
 
 
 def report(seconds: defaultdict[str, float], total: float, count: int) -> None:
-    seconds["claim, mark done, the rest"] = total - sum(seconds.values())
+    seconds["commits and the rest"] = total - sum(seconds.values())
     print(f"{count} articles in {total:.1f} s: {count / total:.0f} articles/s\n")
     print(f"{'stage':34} {'s':>7} {'share':>6} {'ms/article':>11}")
     for name, spent in sorted(seconds.items(), key=itemgetter(1), reverse=True):

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from articles.dedup.cluster import Member, text_nodes
-from articles.dedup.fingerprint import BANDS, Fingerprint, band_probes, unsigned_to_signed
+from articles.dedup.fingerprint import BAND_BITS, BANDS, Fingerprint, band_probes, unsigned_to_signed
 from articles.dedup.furniture import STORIES
 from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.verdict import within
@@ -158,28 +159,41 @@ def _by_sketch(queries: Sequence[Query], crowds: set[frozenset[int]]) -> Iterabl
 
 def _by_bands(queries: Sequence[Query]) -> Iterable[Pair]:
     """Articles whose SimHash differs in at most seven bits."""
-    asked = [(query.id, query.print) for query in queries if query.print.simhash is not None]
+    asked = [query for query in queries if query.print.simhash is not None]
+    if not asked:
+        return
+    ids = np.array([query.id for query in asked])
+    simhashes = np.array([query.print.simhash for query in asked], np.uint64)
     for number in range(BANDS):
-        keys = {probe for _, print_ in asked for probe in band_probes((print_.bands or ())[number])}
+        keys = (simhashes >> np.uint64(BAND_BITS * number)).astype(np.uint16)
+        probes = keys[:, None] ^ PROBES
         statement = f"SELECT band_{number}, simhash_fp, id FROM news WHERE band_{number} IN ({{values}})"
-        rows = sql.select_in(statement, keys)
+        rows = sql.select_in(statement, np.unique(probes).tolist())
         if rows:
-            yield from _near(asked, number, rows)
+            yield from _near(ids, simhashes, probes, rows)
+
+
+# A band and its one-bit neighbours, as masks.
+PROBES = np.array(band_probes(0), np.uint16)
+UNSIGNED = (1 << 64) - 1
 
 
 def _near(
-    asked: Sequence[tuple[int, Fingerprint]], number: int, rows: Sequence[tuple[int, int, int]]
+    ids: NDArray[np.int64],
+    simhashes: NDArray[np.uint64],
+    probes: NDArray[np.uint16],
+    rows: Sequence[tuple[int, int, int]],
 ) -> Iterable[Pair]:
-    """Rows of one band within the Hamming limit of an article that probes them."""
-    bands, ids = np.array([row[0] for row in rows]), np.array([row[2] for row in rows])
-    hashes = np.array([row[1] & 0xFFFFFFFFFFFFFFFF for row in rows], np.uint64)
+    """Of the rows with a probed band, those within the Hamming limit of the article that probed it."""
+    bands = np.array([row[0] for row in rows], np.uint16)
     order = np.argsort(bands, kind="stable")
-    bands, ids, hashes = bands[order], ids[order], hashes[order]
-    for id_, print_ in asked:
-        probes = np.array(band_probes((print_.bands or ())[number]))
-        starts, ends = np.searchsorted(bands, probes, "left"), np.searchsorted(bands, probes, "right")
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            if start < end:
-                distances = np.bitwise_count(hashes[start:end] ^ np.uint64(print_.simhash or 0))
-                for place in np.flatnonzero(distances <= HAMMING_LIMIT).tolist():
-                    yield id_, int(ids[start + place])
+    bands = bands[order]
+    others = np.array([row[2] for row in rows])[order]
+    hashes = np.array([row[1] & UNSIGNED for row in rows], np.uint64)[order]
+    starts, ends = (np.searchsorted(bands, probes.ravel(), side) for side in ("left", "right"))
+    counts = ends - starts
+    # For each probe its run of rows, all runs behind each other: one comparison for the whole batch.
+    places = np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+    owners = np.repeat(np.repeat(np.arange(len(ids)), probes.shape[1]), counts)
+    close = np.bitwise_count(hashes[places] ^ simhashes[owners]) <= HAMMING_LIMIT
+    return zip(ids[owners[close]].tolist(), others[places[close]].tolist(), strict=True)

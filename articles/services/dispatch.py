@@ -35,6 +35,13 @@ def enqueue(ids: Iterable[int]) -> None:
         transaction.on_commit(_Send(ids))
 
 
+def send_upload(upload_id: int) -> bool:
+    """Send an upload to the workers now; tells whether the broker took it."""
+    from articles import tasks
+
+    return _publish(tasks.import_upload, upload_id)
+
+
 def forget_outage() -> None:
     """Try the broker again at the next send, however lately it failed."""
     _Outage.until = 0.0
@@ -76,13 +83,17 @@ def _waiting_send() -> _Send | None:
 def _send(ids: Sequence[int]) -> bool:
     from articles import tasks
 
+    return _publish(tasks.deduplicate, ids)
+
+
+def _publish(task: Any, *arguments: Any) -> bool:
     if time.monotonic() < _Outage.until:
         return False
     try:
         with producers[connect()].acquire(block=True) as producer:
-            tasks.deduplicate.apply_async((ids,), retry=False, producer=producer)
+            task.apply_async(arguments, retry=False, producer=producer)
     except (OperationalError, OSError) as error:
         _Outage.until = time.monotonic() + REST_SECONDS
-        logger.warning("Broker away (%s): saved articles wait for the next sweep.", error)
+        logger.warning("Broker away (%s): what was saved waits for the next sweep.", error)
         return False
     return True

@@ -1,7 +1,7 @@
-"""How good the judge is on labelled pairs, from files or from the editors' own verdicts; and fitting its scores.
+"""How good the judge is on labelled pairs, from files or from editors' own verdicts; and fitting its scores.
 
-Labels: D duplicate, U update, E excerpt, S same event told independently, T template, B only furniture shared,
-N another story. Only D should fold; T, B and N should not even be queued; S, U and E may be.
+Labels: D duplicate, U update, E excerpt, S same event told independently, T template, B only furniture
+shared, N another story. Only D should fold; T, B and N should not even be queued; S, U and E may be.
 """
 
 import csv

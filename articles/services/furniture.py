@@ -1,6 +1,6 @@
 """Furniture learnt from the data: passages that recur among unrelated stories, found while articles come in.
 
-Where a sketch hash is shared by articles of several stories, their texts are read for the passages they share.
+Where a sketch hash is shared by articles of several stories, their texts are read for the passages in common.
 What is learnt applies at once; the articles that have it are judged again without it.
 """
 
@@ -22,8 +22,10 @@ from articles.services.dispatch import enqueue
 logger = logging.getLogger(__name__)
 
 # Articles read of one crowd, in canonical order; and crowds looked at for one batch.
-SAMPLES = 40
+SAMPLES = 24
 CROWDS = 50
+# Share of a crowd, 0..1, that makes it a part of another one.
+SAME = 0.8
 EXAMPLES = 10
 SCAN = 2_000
 
@@ -58,7 +60,7 @@ def learn_from(crowds: Collection[frozenset[int]], members: dict[int, Member]) -
     learnt = 0
     stories = _stories({id_ for crowd in crowds for id_ in crowd})
     mixed = [crowd for crowd in crowds if len({stories.get(id_, "") for id_ in crowd}) >= STORIES]
-    for crowd in sorted(mixed, key=lambda crowd: (-len(crowd), min(crowd)))[:CROWDS]:
+    for crowd in _different(sorted(mixed, key=lambda crowd: (-len(crowd), min(crowd))))[:CROWDS]:
         known = sorted((id_ for id_ in crowd if id_ in members), key=lambda id_: members[id_].order)
         passages = learn(_samples(known[:SAMPLES], stories))
         new = _store(passages, known)
@@ -88,6 +90,15 @@ def judge_again(ids: Sequence[int]) -> None:
             state=News.State.PENDING, revision=F("revision") + 1, claim="", claimed_at=None
         )
         enqueue(chunk)
+
+
+def _different(crowds: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+    """Without crowds that are nearly another one's part: one passage has several sketch hashes."""
+    kept: list[frozenset[int]] = []
+    for crowd in crowds:
+        if not any(len(crowd & other) >= SAME * len(crowd) for other in kept):
+            kept.append(crowd)
+    return kept
 
 
 def _stories(ids: set[int]) -> dict[int, str]:

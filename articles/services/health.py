@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from celery import current_app
+from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Count, Exists, Min, Model, OuterRef, Q
@@ -14,12 +15,16 @@ from django.utils.translation import gettext, gettext_noop
 
 from articles.dedup import fingerprint
 from articles.models import News, NewsCluster, NewsLink, NewsShingle, NewsText
+from articles.services import workers
 from articles.services.dispatch import connect
 
 PENDING_LIMIT = timedelta(minutes=10)
 """A new article that waits longer than this waits for nobody: the sweep runs every few seconds."""
 PING_SECONDS = 2.0
 PAGE = 500
+READING_SECONDS = 10
+READING_ROWS = 9_999
+READING_ROWS_LOOKED_AT = 100
 PACKET_BYTES = 16 * 1024 * 1024
 
 # code -> (what was looked at, what is wrong, what to do)
@@ -122,6 +127,38 @@ def examine(worker: bool = True) -> Iterator[Finding]:
     yield broker
     if worker and broker.ok:
         yield _worker()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The state of the queue at a glance: articles that wait, processes that work, the longest wait."""
+
+    waiting: int
+    more: bool
+    workers: int
+    seconds: int
+
+    @property
+    def ok(self) -> bool:
+        return not self.waiting or (self.workers > 0 and self.seconds < PENDING_LIMIT.total_seconds())
+
+
+def reading() -> Reading | None:
+    """A few seconds old at most, and cheap however many articles wait; None: the database says nothing."""
+    try:
+        return cache.get_or_set("health", _read, READING_SECONDS)
+    except DatabaseError:
+        return None
+
+
+def _read() -> Reading:
+    waiting = News.objects.filter(state=News.State.PENDING).order_by()
+    count = waiting[: READING_ROWS + 1].count()
+    # The oldest have the lowest numbers. Of an article judged before it is not known since when it waits.
+    first = waiting.order_by("pk").values_list("created_at", "judged_at")[:READING_ROWS_LOOKED_AT]
+    oldest = min((created for created, judged in first if judged is None), default=None)
+    seconds = int((timezone.now() - oldest).total_seconds()) if oldest else 0
+    return Reading(min(count, READING_ROWS), count > READING_ROWS, workers.count(), max(seconds, 0))
 
 
 def stale_fingerprints() -> int:

@@ -103,7 +103,7 @@ def read_rows(
     """
     path = Path(path)
     try:
-        head = _head(path)
+        head = read_head(path)
         encoding = detect_encoding(path, head)
         with path.open("rb") as binary:
             text = io.TextIOWrapper(binary, encoding, errors=_ERRORS, newline="")
@@ -127,7 +127,12 @@ def _rows(text: TextIO, path: Path, head: bytes, encoding: str, source: str) -> 
     return _CsvRows(_Lines(text), path, encoding, source).read()
 
 
-def _head(path: Path) -> bytes:
+def read_head(path: Path) -> bytes:
+    """The first bytes of a file that may hold rows.
+
+    Raises:
+        FileProblemError: it is empty, missing, or of a kind that is no text.
+    """
     if not path.exists():
         raise FileProblemError("missing", path)
     # Not a pipe either: the file is read twice.

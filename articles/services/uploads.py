@@ -1,0 +1,352 @@
+"""Uploaded files: stored, read by a worker, and removed again when they are old.
+
+A reader may be killed at any moment. Its counts are committed together with the articles they count, so the
+next reader goes on after the last row stored; two at once exclude each other by the claim.
+"""
+
+import hashlib
+import logging
+import uuid
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.files import File
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db.models import Count, F, Q
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
+
+from articles.models import News, Upload
+from articles.services.dispatch import send_upload
+from articles.services.ingest import BATCH_BYTES, BATCH_ROWS, ingest
+from articles.services.readers import (
+    FILE_PROBLEMS,
+    JSON_SUFFIXES,
+    FileProblemError,
+    Reject,
+    Row,
+    read_head,
+    read_rows,
+)
+from articles.services.rejects import RejectsFile
+
+logger = logging.getLogger(__name__)
+
+STALE = timedelta(seconds=60)
+"""Of a reader without a sign of life. SQLite's writers wait so long for each other."""
+MAX_ATTEMPTS = 5
+REMOVED_AT_ONCE = 100
+
+PROBLEMS = {
+    **FILE_PROBLEMS,
+    "missing": gettext_noop(
+        "The stored copy of %(path)s is gone: upload it again. If that happens often, the administrator "
+        "must give web server and workers one common folder (NEWSDEDUP_VAR)."
+    ),
+    "stopped": gettext_noop(
+        "Reading %(path)s was interrupted %(count)s times at the same place. What was read before is "
+        "stored. Try again; if it stops again, split the file or ask the administrator."
+    ),
+    "unexpected": gettext_noop(
+        "Reading %(path)s failed: %(error)s. What was read before is stored. Try again; if it fails again, "
+        "ask the administrator."
+    ),
+}
+_WAITING: dict[str, Any] = {"state": Upload.State.WAITING, "claim": "", "alive_at": None}
+RETRIABLE = ("stopped", "unexpected", "unreadable")
+
+
+class _LostClaimError(Exception):
+    """Another reader took over."""
+
+
+# --- Receiving --------------------------------------------------------------------------------------------
+
+
+def receive(file: File, user: User | None, source: str = "", form: str = "") -> Upload:
+    """Store a file and have it imported. The same content from the same form is one upload.
+
+    Args:
+        source: of the rows that name none.
+        form: what distinguishes one form from the next.
+
+    Raises:
+        FileProblemError: it holds nothing that could be read; nothing is kept of it.
+    """
+    name = Path(file.name or "").name
+    stored = f"{uuid.uuid4().hex}{'.jsonl' if name.lower().endswith(JSON_SUFFIXES) else '.csv'}"
+    path = file_path(stored)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        content = _write(file, path)
+        read_head(path)
+        upload = Upload(
+            name=name[-255:],
+            source=source,
+            user=user,
+            stored=stored,
+            total_bytes=path.stat().st_size,
+            token=hashlib.sha256(f"{form} {content}".encode()).hexdigest(),
+            created_at=timezone.now(),
+        )
+        return _add(upload)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def is_stalled(upload: Upload) -> bool:
+    """Whether nobody seems to be reading what is not read to its end; the next sweep sends it again."""
+    since = upload.alive_at or upload.created_at
+    return not upload.is_finished and since < timezone.now() - STALE
+
+
+def may_retry(upload: Upload) -> bool:
+    """Whether reading the same file again may help; most problems are in the file."""
+    failed = upload.state == Upload.State.FAILED and upload.stored != ""
+    return failed and upload.problem.get("code") in RETRIABLE
+
+
+def retry(upload_id: int) -> bool:
+    """Have a failed file read again, from where it stopped. Tells whether it was one."""
+    count = (
+        Upload.objects.filter(pk=upload_id, state=Upload.State.FAILED)
+        .exclude(stored="")
+        .update(**_WAITING, problem={}, attempts=0, finished_at=None)
+    )
+    if count:
+        transaction.on_commit(lambda: _send(upload_id))
+    return bool(count)
+
+
+def problem_text(upload: Upload) -> str:
+    """What is wrong with an upload and what to do, in the reader's language; '' if nothing is."""
+    template = PROBLEMS.get(upload.problem.get("code", ""))
+    if template is None:
+        return ""
+    return gettext(template) % _Parameters(upload.problem | {"path": upload.name})
+
+
+def tally(upload: Upload) -> dict[str, int]:
+    """What became of an upload's new and changed articles so far."""
+    verdicts = News.Verdict
+    return News.objects.filter(upload=upload).aggregate(
+        articles=Count("pk"),
+        judged=Count("pk", filter=~Q(state=News.State.PENDING)),
+        failed=Count("pk", filter=Q(state=News.State.FAILED)),
+        duplicates=Count("pk", filter=Q(verdict=verdicts.DUPLICATE)),
+        suspected=Count("pk", filter=Q(verdict=verdicts.SUSPECTED)),
+        leads=Count("pk", filter=Q(verdict=verdicts.LEAD)),
+    )
+
+
+def file_path(name: str) -> Path:
+    return Path(settings.VAR_DIR) / "uploads" / name
+
+
+def rejects_file(upload: Upload) -> Path | None:
+    """The rows of an upload that could not be used; None: there are none, or they are gone by now."""
+    path = _rejects_path(upload)
+    return path if upload.stored and upload.is_finished and path.is_file() else None
+
+
+def _rejects_path(upload: Upload) -> Path:
+    return file_path(f"{Path(upload.stored).stem}.rejects.csv")
+
+
+class _Parameters(dict[str, Any]):
+    """What another version stored may lack a parameter; that must not break a page."""
+
+    def __missing__(self, key: str) -> str:
+        return "–"
+
+
+def _write(file: File, path: Path) -> str:
+    """Returns the digest of the content."""
+    digest = hashlib.sha256()
+    with path.open("xb") as stored:
+        path.chmod(0o600)
+        for chunk in file.chunks():
+            stored.write(chunk)
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _add(upload: Upload) -> Upload:
+    try:
+        with transaction.atomic():
+            upload.save(force_insert=True)
+    except IntegrityError:
+        first = Upload.objects.get(token=upload.token)
+        file_path(upload.stored).unlink(missing_ok=True)
+        return first
+    transaction.on_commit(lambda: _send(upload.pk))
+    return upload
+
+
+def _send(upload_id: int) -> None:
+    # What the broker took is left to the workers for a while; what it did not take is the next sweep's.
+    if send_upload(upload_id):
+        Upload.objects.filter(pk=upload_id, state=Upload.State.WAITING).update(alive_at=timezone.now())
+
+
+# --- Reading ----------------------------------------------------------------------------------------------
+
+
+def import_upload(upload_id: int) -> None:
+    """Read an upload to its end, unless it has been read or somebody else is reading it.
+
+    Raises:
+        OperationalError, InterfaceError: the database is in trouble; the next call goes on from here.
+    """
+    upload = _claim(upload_id)
+    if upload is None:
+        return
+    try:
+        if upload.attempts > MAX_ATTEMPTS:
+            _fail(upload, {"code": "stopped", "count": MAX_ATTEMPTS})
+        else:
+            _read(upload)
+    except _LostClaimError:
+        logger.info("Upload %s is read by another worker.", upload_id)
+    except FileProblemError as error:
+        shown = {name: str(value) for name, value in error.params.items()}
+        _fail(upload, {"code": error.code, **shown})
+    except (OperationalError, InterfaceError):
+        _own(upload).update(**_WAITING)
+        raise
+    except Exception as error:
+        logger.exception("Upload %s could not be read.", upload_id)
+        _fail(upload, {"code": "unexpected", "error": f"{type(error).__name__}: {error}"[:300]})
+
+
+def _claim(upload_id: int) -> Upload | None:
+    claim = uuid.uuid4().hex
+    taken = _unread(pk=upload_id).update(
+        state=Upload.State.READING, claim=claim, alive_at=timezone.now(), attempts=F("attempts") + 1
+    )
+    return Upload.objects.filter(pk=upload_id, claim=claim).first() if taken else None
+
+
+def _unread(**chosen: Any) -> Any:
+    """Those that wait, and those whose reader has given no sign of life for long."""
+    abandoned = Q(state=Upload.State.READING, alive_at__lt=timezone.now() - STALE)
+    return Upload.objects.filter(Q(state=Upload.State.WAITING) | abandoned, **chosen)
+
+
+def _read(upload: Upload) -> None:
+    reached = 0
+
+    def on_bytes(total: int) -> None:
+        nonlocal reached
+        reached = total
+
+    _rejects_path(upload).unlink(missing_ok=True)
+    with RejectsFile(_rejects_path(upload)) as rejects:
+        rows = read_rows(file_path(upload.stored), on_bytes, upload.source)
+        # Stored by an earlier reader; their rejects are written again, for that file may have been cut off.
+        for row in islice(rows, upload.rows):
+            _keep_reject(row, rejects)
+        for batch in _batches(rows):
+            _store(upload, batch, rejects, reached)
+    _finish(
+        upload,
+        state=Upload.State.DONE,
+        rejected=rejects.count,
+        read_bytes=upload.total_bytes,
+    )
+
+
+def _keep_reject(row: Row | Reject, rejects: RejectsFile) -> None:
+    if isinstance(row, Reject):
+        rejects.add(row)
+
+
+def _batches(rows: Iterable[Row | Reject]) -> Iterator[list[Row | Reject]]:
+    """What is held in memory and stored at a time."""
+    batch: list[Row | Reject] = []
+    length = 0
+    for row in rows:
+        batch.append(row)
+        length += len(row.payload.content) if isinstance(row, Row) else 0
+        if len(batch) == BATCH_ROWS or length > BATCH_BYTES:
+            yield batch
+            batch, length = [], 0
+    if batch:
+        yield batch
+
+
+def _store(upload: Upload, batch: list[Row | Reject], rejects: RejectsFile, reached: int) -> None:
+    """Articles and counts in one transaction: killed before or after it, no row counts twice or never."""
+    for row in batch:
+        _keep_reject(row, rejects)
+    with transaction.atomic():
+        result = ingest([row.payload for row in batch if isinstance(row, Row)], upload)
+        _change(
+            upload,
+            rows=F("rows") + len(batch),
+            added=F("added") + result.added,
+            updated=F("updated") + result.updated,
+            # A row that comes again further down is one that changes nothing.
+            unchanged=F("unchanged") + result.unchanged + result.repeated,
+            rejected=rejects.count,
+            read_bytes=min(reached, upload.total_bytes),
+            alive_at=timezone.now(),
+            attempts=0,
+        )
+
+
+def _fail(upload: Upload, problem: dict[str, Any]) -> None:
+    try:
+        _finish(upload, state=Upload.State.FAILED, problem=problem)
+    except _LostClaimError:
+        logger.info("Upload %s is read by another worker.", upload.pk)
+
+
+def _finish(upload: Upload, **columns: Any) -> None:
+    _change(upload, **columns, finished_at=timezone.now(), claim="")
+
+
+def _change(upload: Upload, **columns: Any) -> None:
+    if not _own(upload).update(**columns):
+        raise _LostClaimError
+
+
+def _own(upload: Upload) -> Any:
+    return Upload.objects.filter(pk=upload.pk, claim=upload.claim)
+
+
+# --- Sweeping ---------------------------------------------------------------------------------------------
+
+
+def sweep() -> None:
+    """Send what nobody reads to the workers, and remove the files of old uploads."""
+    before = timezone.now() - STALE
+    Upload.objects.filter(state=Upload.State.READING, alive_at__lt=before).update(**_WAITING)
+    unsent = Q(alive_at=None) | Q(alive_at__lt=before)
+    stuck = Upload.objects.filter(unsent, state=Upload.State.WAITING)
+    for upload_id in stuck.order_by("pk").values_list("pk", flat=True)[:REMOVED_AT_ONCE]:
+        _send(upload_id)
+    remove_old()
+
+
+def remove_old() -> int:
+    """Remove the files of uploads that are older than the setting says; the rows stay. Returns how many."""
+    limit = timezone.now() - timedelta(days=settings.NEWSDEDUP_UPLOAD_DAYS)
+    old = Upload.objects.filter(created_at__lt=limit, state__in=Upload.FINISHED).exclude(stored="")
+    uploads = list(old[:REMOVED_AT_ONCE])
+    for upload in uploads:
+        remove_files(upload)
+        Upload.objects.filter(pk=upload.pk).update(stored="")
+    return len(uploads)
+
+
+def remove_files(upload: Upload) -> None:
+    if upload.stored:
+        file_path(upload.stored).unlink(missing_ok=True)
+        _rejects_path(upload).unlink(missing_ok=True)
