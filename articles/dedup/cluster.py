@@ -1,6 +1,6 @@
 """Links -> clusters: a pure function of one connected component, the same for every order of arrival."""
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -62,7 +62,7 @@ class _Group:
 
 def partition(
     members: Collection[Member],
-    folded: Collection[Pair],
+    folded: Mapping[Pair, float],
     confirmed: Collection[Pair] = (),
     apart: Collection[Pair] = (),
     rejected: Collection[Pair] = (),
@@ -72,11 +72,13 @@ def partition(
 ) -> list[list[Any]]:
     """Clusters of one component: lists of ids in canonical order, the lead first; single articles too.
 
-    A node joins the cluster whose lead it matches, or most of whose nodes it matches, unless one of
-    them must stay apart: chains A-B, B-C do not make A-C one story.
+    The surest links come first, equal ones in canonical order. Two groups become one where the one matches
+    the lead or most of the other, unless articles of theirs must stay apart: chains A-B, B-C do not make
+    A-C one story. Article by article in canonical order would be simpler, but then a flash that came first
+    takes in some copies of a story and keeps them from the others.
 
     Args:
-        folded: pairs the machine found to be one article.
+        folded: pairs the machine found to be one article, with their scores.
         confirmed: pairs a person declared duplicates: always together, unless also rejected by way of others.
         apart: pairs whose facts differ by the machine's judgement.
         rejected: pairs a person wants apart.
@@ -87,24 +89,91 @@ def partition(
     strict = _neighbours(rejected)
     nodes = [part for node in text_nodes(members, window) for part in _split_rejected(node, strict)]
     groups = _join_confirmed(nodes, confirmed, strict)
-    matches, facts = _neighbours([*folded, *confirmed]), _neighbours(apart)
-    cuts, akin = _neighbours(partial), _neighbours([*linked, *folded, *confirmed])
-    clusters: list[_Group] = []
+    # What a person declared one is one text from here on, spoken for by its first article.
+    home = {group.reps[0]: group for group in groups}
+    first = {rep: group.reps[0] for group in groups for rep in group.reps}
     for group in groups:
-        free = [
-            cluster
-            for cluster in clusters
-            if not _facts_differ(group, cluster, facts)
-            and not _conflict(group, cluster, strict)
-            and not _strangers(group, cluster, cuts, akin)
-        ]
-        home = _home(group, free, matches)
-        if home is None:
-            clusters.append(group)
-        else:
-            home.reps += group.reps
-            home.members += group.members
+        del group.reps[1:]
+    scores = _lifted(folded, first)
+    limits = _Limits(
+        matches=_neighbours(scores),
+        facts=_neighbours(_lifted(dict.fromkeys(apart, 0.0), first)),
+        rejected=strict,
+        cuts=_neighbours(_lifted(dict.fromkeys(partial, 0.0), first)),
+        akin=_neighbours(_lifted(dict.fromkeys([*linked, *folded], 0.0), first)),
+    )
+    order = {member.id: member.order for member in members}
+    pairs = sorted(scores, key=lambda pair: (-scores[pair], sorted((order[pair[0]], order[pair[1]]))))
+    while _join_once(pairs, home, order, limits):
+        pass  # What grew may now take in what it could not before.
+    clusters = {id(group): group for group in home.values()}.values()
     return [[m.id for m in sorted(cluster.members, key=lambda m: m.order)] for cluster in clusters]
+
+
+def _lifted(pairs: Mapping[Pair, float], first: Mapping[Any, Any]) -> dict[Pair, float]:
+    """Pairs of articles as pairs of the texts that they speak for, with the best score of each."""
+    lifted: dict[Pair, float] = {}
+    for (one, other), score in pairs.items():
+        if one in first and other in first and first[one] != first[other]:
+            pair = (first[one], first[other])
+            lifted[pair] = max(score, lifted.get(pair, 0.0))
+    return lifted
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """article -> articles: what it matches, contradicts, must not meet, is a cut of, shares text with."""
+
+    matches: dict[Any, set[Any]]
+    facts: dict[Any, set[Any]]
+    rejected: dict[Any, set[Any]]
+    cuts: dict[Any, set[Any]]
+    akin: dict[Any, set[Any]]
+
+
+def _join_once(
+    pairs: Sequence[Pair], home: dict[Any, _Group], order: Mapping[Any, str], limits: _Limits
+) -> bool:
+    """Go through the links once, joining the groups of their ends; whether any were joined."""
+    joined = False
+    # Groups that may not join are not asked again until one of them has grown.
+    refused: set[tuple[int, int, int, int]] = set()
+    for one, other in pairs:
+        first, second = home[one], home[other]
+        if first is second:
+            continue
+        key = (id(first), len(first.reps), id(second), len(second.reps))
+        if key in refused:
+            continue
+        if not _may_join(first, second, order, limits):
+            refused.add(key)
+            continue
+        first.reps += second.reps
+        first.members += second.members
+        home.update(dict.fromkeys(second.reps, first))
+        joined = True
+    return joined
+
+
+def _may_join(one: _Group, other: _Group, order: Mapping[Any, str], limits: _Limits) -> bool:
+    return (
+        _belong_together(one, other, order, limits.matches)
+        and not _facts_differ(one, other, limits.facts)
+        and not _conflict(one, other, limits.rejected)
+        and not _strangers(one, other, limits.cuts, limits.akin)
+    )
+
+
+def _belong_together(
+    one: _Group, other: _Group, order: Mapping[Any, str], matches: dict[Any, set[Any]]
+) -> bool:
+    """Whether one group matches the lead of both, or most of the other group."""
+    lead = min((*one.reps, *other.reps), key=lambda rep: order[rep])
+    followers = other.reps if lead in one.reps else one.reps
+    if matches.get(lead, set()).issuperset(followers):
+        return True
+    mates = set(other.reps)
+    return 2 * sum(len(mates & matches.get(rep, set())) for rep in one.reps) > len(one.reps) * len(mates)
 
 
 def _neighbours(pairs: Iterable[Pair]) -> dict[Any, set[Any]]:
@@ -166,16 +235,3 @@ def _strangers(one: _Group, other: _Group, cuts: dict[Any, set[Any]], akin: dict
             if is_cut and mate not in akin.get(rep, ()):
                 return True
     return False
-
-
-def _home(group: _Group, clusters: Sequence[_Group], matches: dict[Any, set[Any]]) -> _Group | None:
-    """The cluster that a group belongs to: one whose lead it matches, else the one it matches most of."""
-    friends = set().union(*(matches.get(rep, set()) for rep in group.reps))
-    best: tuple[bool, float] = (False, 0.5)
-    home = None
-    for cluster in clusters:
-        share = sum(rep in friends for rep in cluster.reps) / len(cluster.reps)
-        rank = (cluster.reps[0] in friends, share)
-        if rank > best:
-            best, home = rank, cluster
-    return home

@@ -1,6 +1,6 @@
 """Two cleaned articles -> Evidence: numbers only, no judgement."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -95,14 +95,14 @@ class Evidence:
     right_length: int
     containment_left: float
     containment_right: float
-    lead_left: float
-    lead_right: float
     title_ratio: float
-    title_overlap: float
-    title_in_other_left: float
-    title_in_other_right: float
-    title_in_body_left: float
-    title_in_body_right: float
+    lead_left: float = 0.0
+    lead_right: float = 0.0
+    title_overlap: float = 0.0
+    title_in_other_left: float = 0.0
+    title_in_other_right: float = 0.0
+    title_in_body_left: float = 0.0
+    title_in_body_right: float = 0.0
     opening: float = 0.0
     densest: float = 0.0
     verbatim: float = 0.0
@@ -142,22 +142,29 @@ class Evidence:
 def gather(left: Text, right: Text, floor: float = 0.0) -> Evidence:
     """What the judge looks at. Swapping the texts swaps left and right and changes nothing else.
 
-    Where less than `floor` of either text stands in the other, how it stands there is not looked into.
+    Where less than `floor` of either text stands in the other, how it stands there is not looked into, nor
+    what the bodies say of the headlines: nearly all candidates end here.
     """
     shared = _shared(left.grams, right.grams)
     containment_left, containment_right = _share(shared, left.grams), _share(shared, right.grams)
-    overlapping = max(containment_left, containment_right) >= floor
-    opening, densest, verbatim = _placement(left, right) if overlapping else (0.0, 0.0, 0.0)
-    return Evidence(
+    beginning = Evidence(
         same_title=left.bare_title == right.bare_title,
         same_body=left.bare_body == right.bare_body,
         left_length=len(left.bare_body),
         right_length=len(right.bare_body),
         containment_left=containment_left,
         containment_right=containment_right,
-        lead_left=_share(_shared(left.lead_grams, right.grams), left.lead_grams) if overlapping else 0.0,
-        lead_right=_share(_shared(right.lead_grams, left.grams), right.lead_grams) if overlapping else 0.0,
         title_ratio=fuzz.ratio(left.bare_title, right.bare_title) / 100,
+    )
+    return beginning if beginning.containment < floor else _whole(beginning, left, right)
+
+
+def _whole(beginning: Evidence, left: Text, right: Text) -> Evidence:
+    opening, densest, verbatim = _placement(left, right)
+    return replace(
+        beginning,
+        lead_left=_share(_shared(left.lead_grams, right.grams), left.lead_grams),
+        lead_right=_share(_shared(right.lead_grams, left.grams), right.lead_grams),
         title_overlap=_word_overlap(left.title_words, right.title_words),
         title_in_other_left=_spoken_of(left.title_words, right.bare_body),
         title_in_other_right=_spoken_of(right.title_words, left.bare_body),

@@ -7,6 +7,7 @@ reprinted 500 times has all its sentences 500 times, but under how many headline
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from articles.dedup import tokens
@@ -35,13 +36,17 @@ class Furniture:
 
     def strip(self, body: str) -> str:
         """A cleaned body without its furniture."""
-        if not self.hashes:
-            return body
-        lines = (" ".join(self._kept(line)) for line in body.split("\n"))
-        return "\n".join(line for line in lines if line)
+        return _strip(body, self.hashes) if self.hashes else body
 
-    def _kept(self, line: str) -> Iterator[str]:
-        return (part for part in split(line) if passage_hash(part) not in self.hashes)
+
+@lru_cache(2_048)
+def _strip(body: str, hashes: frozenset[int]) -> str:
+    """Cached, because a body is fingerprinted, judged and judged again with others."""
+    lines = (
+        " ".join(part for part in split(line) if passage_hash(part) not in hashes)
+        for line in body.split("\n")
+    )
+    return "\n".join(line for line in lines if line)
 
 
 EMPTY = Furniture()
@@ -101,12 +106,19 @@ def split(text: str) -> Iterator[str]:
 
 def passage_hash(passage: str) -> int:
     """0 .. 2**63 - 1, of letters and digits alone: a signed 64-bit column holds it."""
-    digest = hashlib.blake2b(skeleton(passage).encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1
+    return _measure(passage)[0]
+
+
+@lru_cache(1 << 16)
+def _measure(passage: str) -> tuple[int, int]:
+    """Hash and length of a passage's letters and digits."""
+    bare = skeleton(passage)
+    digest = hashlib.blake2b(bare.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1, len(bare)
 
 
 def _says_enough(passage: str) -> bool:
-    return len(skeleton(passage)) >= SHORTEST
+    return _measure(passage)[1] >= SHORTEST
 
 
 def _related(story: str, words: Mapping[str, int], passage: Passage) -> bool:

@@ -96,7 +96,7 @@ def dedupe(items: Iterable[Mapping[str, Any] | str], rules: Rules = DEFAULT_RULE
         judged.append(item)
         members.append(member)
         index.add(print_)
-    folded = [pair for pair, verdict in links.items() if verdict.folds]
+    folded = {pair: verdict.score for pair, verdict in links.items() if verdict.folds}
     apart = [pair for pair, verdict in links.items() if verdict.keeps_apart]
     partial = [pair for pair in folded if links[pair].partial]
     clusters = partition(members, folded, apart=apart, partial=partial, linked=links, window=rules.window)

@@ -7,7 +7,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import jieba
-import jieba.analyse
 
 try:
     import rjieba
@@ -37,14 +36,20 @@ def engine_version() -> str:
     return f"jieba{jieba.__version__}-{'rjieba' + version('rjieba') if rjieba else 'py'}"
 
 
+class _Weights(dict[str, int]):
+    def __missing__(self, word: str) -> int:
+        return NUMBER_WEIGHT if word[0].isdigit() else UNKNOWN_IDF
+
+
 @cache
-def _weights() -> dict[str, int]:
+def _weights() -> _Weights:
     """word -> weight: idf as a whole number, whose sums are the same in every order and on every machine."""
-    path = Path(jieba.analyse.__file__).with_name("idf.txt")
+    # Importing jieba.analyse itself would load a second dictionary.
+    path = Path(jieba.__file__).with_name("analyse") / "idf.txt"
     with path.open(encoding="utf-8") as lines:
         pairs = (line.rsplit(" ", 1) for line in lines)
         weights = {word: max(1, round(float(idf))) for word, idf in pairs}
-    return weights | dict.fromkeys(FUNCTION_WORDS, 0)
+    return _Weights(weights | dict.fromkeys(FUNCTION_WORDS, 0))
 
 
 def cut(text: str) -> list[str]:
@@ -65,14 +70,8 @@ def words(text: str) -> list[str]:
 def weighted_words(text: str) -> dict[str, int]:
     """word -> weight (idf x count), content words and numbers alone."""
     weights = _weights()
-    found = {}
-    for word, count in Counter(words(text)).items():
-        weight = weights.get(word)
-        if weight is None:
-            weight = NUMBER_WEIGHT if word[0].isdigit() else UNKNOWN_IDF
-        if weight:
-            found[word] = weight * count
-    return found
+    counts = Counter(words(text))
+    return {word: weight * count for word, count in counts.items() if (weight := weights[word])}
 
 
 def tagged(text: str) -> list[tuple[str, str]]:

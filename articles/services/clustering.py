@@ -30,7 +30,7 @@ class _Links:
     machine: id, pair and status of each link by which the machine would fold; scores: of all that fold.
     """
 
-    folded: set[Pair] = field(default_factory=set)
+    folded: dict[Pair, float] = field(default_factory=dict)
     confirmed: set[Pair] = field(default_factory=set)
     apart: set[Pair] = field(default_factory=set)
     rejected: set[Pair] = field(default_factory=set)
@@ -150,7 +150,7 @@ def _sort_in(link: NewsLink, links: _Links, reviewed: dict[int, int]) -> None:
         joins = True
         links.machine.append((link.pk, pair, link.status))
         if reviewed.get(link.low_id) == reviewed.get(link.high_id):
-            links.folded.add(pair)
+            links.folded[pair] = link.score
             if min(link.containment_low, link.containment_high) < PARTIAL:
                 links.partial.add(pair)
     elif contradicts(link.kind, link.reasons):
@@ -169,13 +169,16 @@ def _components(members: dict[int, Member], links: _Links) -> list[tuple[list[Me
             id_ = parent[id_]
         return id_
 
-    for low, high in links.folded | links.confirmed:
+    for low, high in (*links.folded, *links.confirmed):
         if low in parent and high in parent:
             parent[root(low)] = root(high)
     groups: dict[int, tuple[list[Member], _Links]] = defaultdict(lambda: ([], _Links()))
     for id_, member in members.items():
         groups[root(id_)][0].append(member)
-    for name in ("folded", "confirmed", "apart", "rejected", "partial", "linked"):
+    for (low, high), score in links.folded.items():
+        if low in parent and high in parent:
+            groups[root(low)][1].folded[low, high] = score
+    for name in ("confirmed", "apart", "rejected", "partial", "linked"):
         for low, high in getattr(links, name):
             if low in parent and high in parent and root(low) == root(high):
                 getattr(groups[root(low)][1], name).add((low, high))

@@ -39,7 +39,9 @@ def test_partition(case: dict[str, Any]) -> None:
             )
             for kind, found in links.items()
         }
-        clusters = partition(shuffle.sample(members, len(members)), **mixed)
+        scores = case.get("scores", {})
+        folded = {pair: scores.get("".join(sorted(pair)), 0.9) for pair in mixed.pop("folded")}
+        clusters = partition(shuffle.sample(members, len(members)), folded, **mixed)
         assert sorted("".join(cluster) for cluster in clusters) == case["clusters"], f"order {seed}"
 
 
@@ -49,14 +51,16 @@ def test_partition_of_random_graphs_depends_on_no_order_and_keeps_rejected_pairs
         names = list(range(12))
         members = [Member(n, f"{n:04d}", ("", str(graph.randrange(9))), None) for n in names]
         every = [(a, b) for a in names for b in names if a < b]
-        folded, apart, rejected = (graph.sample(every, k) for k in (20, 4, 4))
+        pairs_, apart, rejected = (graph.sample(every, k) for k in (20, 4, 4))
+        folded = {pair: round(graph.random(), 1) for pair in pairs_}
         expected = partition(members, folded, (), apart, rejected)
+        links = list(folded.items())
         assert sorted(id_ for cluster in expected for id_ in cluster) == names
         assert not any({a, b} <= set(cluster) for a, b in rejected for cluster in expected)
         for _ in range(5):
             shuffled = partition(
                 graph.sample(members, 12),
-                graph.sample(folded, 20),
+                dict(graph.sample(links, len(links))),
                 (),
                 graph.sample(apart, 4),
                 rejected[::-1],
