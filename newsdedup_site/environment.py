@@ -3,6 +3,7 @@
 Every fault is collected, so that a start tells all of them at once, each with its name and remedy.
 """
 
+import builtins
 import zoneinfo
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,7 +30,9 @@ class Environment:
             ImproperlyConfigured: names each wrong variable and its remedy.
         """
         if self._faults:
-            raise ImproperlyConfigured("Wrong settings:\n" + "\n".join(f"  {fault}" for fault in self._faults))
+            raise ImproperlyConfigured(
+                "Wrong settings:\n" + "\n".join(f"  {fault}" for fault in self._faults)
+            )
 
     def bool(self, name: str, default: bool) -> bool:
         return self._read(self._env.bool, name, default, "write true or false")
@@ -54,12 +57,14 @@ class Environment:
         known = value in zoneinfo.available_timezones()
         return value if known else self._wrong(name, "write an IANA name such as Asia/Shanghai", default)
 
-    def secret_key(self, debug: bool) -> str:
+    def secret_key(self, debug: builtins.bool) -> str:
         """SECRET_KEY; only DEBUG may go without one, with a key that is worth nothing to a thief."""
         value = self._read(self._env.str, "SECRET_KEY", "", "")
         if value or debug:
             return value or "insecure-key-for-debug-only"
-        return self._wrong("SECRET_KEY", "set a long random text (or DEBUG=true on your own machine)", "missing")
+        return self._wrong(
+            "SECRET_KEY", "set a long random text (or DEBUG=true on your own machine)", "missing"
+        )
 
     def database(self, name: str, default: str) -> dict[str, Any]:
         """One DATABASES entry: SQLite or MySQL/MariaDB, each with the options that keep data whole."""
@@ -115,7 +120,10 @@ MYSQL_EXTRAS: dict[str, Any] = {
         "charset": "utf8mb4",
         # Each statement must see what others committed: clusters are computed from all links so far.
         "isolation_level": "read committed",
-        "init_command": "SET sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO'",
+        "init_command": (
+            "SET sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,NO_ZERO_DATE,"
+            "ERROR_FOR_DIVISION_BY_ZERO'"
+        ),
     },
     "TEST": {"CHARSET": "utf8mb4", "COLLATION": "utf8mb4_unicode_ci"},
 }

@@ -21,7 +21,7 @@ VAR_DIR = env.path("NEWSDEDUP_VAR", default=BASE_DIR / "var")
 VAR_DIR.mkdir(parents=True, exist_ok=True)
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "newsdedup_site.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -77,8 +77,9 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
-STATIC_ROOT.mkdir(exist_ok=True)
+# Where collectstatic puts the pages' files, and WhiteNoise finds them.
+STATIC_ROOT = env.path("STATIC_ROOT", default=BASE_DIR / "staticfiles")
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "newsdedup_site.storage.StaticStorage"},
@@ -120,6 +121,10 @@ HTTPS = env.bool("HTTPS", default=not DEBUG and not LOCAL_HOSTS.issuperset(ALLOW
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+# Only a proxy that overwrites these headers may be trusted: anybody can send them.
+BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+AXES_CLIENT_IP_CALLABLE = "newsdedup_site.proxy.client_address" if BEHIND_PROXY else None
 LANGUAGE_COOKIE_HTTPONLY = True
 SILENCED_SYSTEM_CHECKS = [
     # HSTS for subdomains and the browsers' preload list would bind other hosts of the same newsroom.
@@ -142,9 +147,18 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 NEWSDEDUP_SWEEP_SECONDS = env.between("NEWSDEDUP_SWEEP_SECONDS", default=15, low=1, high=30)
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "articles.tasks.sweep", "schedule": NEWSDEDUP_SWEEP_SECONDS},
+    "uploads": {"task": "articles.tasks.sweep_uploads", "schedule": NEWSDEDUP_SWEEP_SECONDS},
 }
 
 NEWSDEDUP_WINDOW_DAYS = env.between("NEWSDEDUP_WINDOW_DAYS", default=30, low=1, high=3650)
+# Of an uploaded file, and for how many days it and its rejects are kept.
+NEWSDEDUP_UPLOAD_MB = env.between("NEWSDEDUP_UPLOAD_MB", default=100, low=1, high=2000)
+NEWSDEDUP_UPLOAD_DAYS = env.between("NEWSDEDUP_UPLOAD_DAYS", default=30, low=1, high=3650)
+FILE_UPLOAD_HANDLERS = [
+    "newsdedup_site.uploads.BoundedUploadHandler",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 LOG_LEVEL = env.choice("LOG_LEVEL", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR"])
 LOGGING = {
@@ -154,6 +168,8 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "loggers": {
         "articles": {"handlers": ["console"], "level": LOG_LEVEL, "propagate": False},
+        # Without DEBUG Django by itself would write faults nowhere.
+        "django": {"handlers": ["console"], "level": "WARNING", "propagate": False},
     },
 }
 

@@ -1,67 +1,16 @@
 #!/usr/bin/env bash
-# Shows the whole way of the news: set up, import samples/news.csv, judge them with a real worker, print
-# the clusters. Then it stays until Ctrl-C, and what is imported meanwhile is judged too.
+# From nothing to the running site: sets up, imports samples/news.csv, has them judged by a real worker, and
+# prints the address, the log-ins and what to look at first. It stays until Ctrl-C; a later run keeps all data.
 #
-#   CHECK=1 scripts/demo.sh    ends with 0 once the work is done
+#   PORT=8123 scripts/demo.sh    another port than 8000 or the next free one
+#   CHECK=1 scripts/demo.sh      ends with 0 once the site has shown the sample clusters over HTTP
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh
+
+# The demo is of this machine alone: another installation's database and names are left in peace.
+unset DATABASE_URL CELERY_BROKER_URL DEBUG ALLOWED_HOSTS CSRF_TRUSTED_ORIGINS HTTPS BEHIND_PROXY HOST
+DEMO_PORT=${PORT:-}
 . scripts/env.sh
-
-LOG="$NEWSDEDUP_VAR/demo.log"
-LIMIT=300
-PROCESSES=
-
-main() {
-    trap stop EXIT
-    trap 'exit 129' HUP
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
-    python manage.py migrate --noinput -v 0
-    python manage.py import_news samples/news.csv
-    start worker beat
-    wait_until_judged
-    python manage.py show_clusters
-    [ -z "${CHECK:-}" ] || exit 0
-    echo "demo: worker and beat go on until Ctrl-C; their log is $LOG"
-    wait "$PROCESSES"
-}
-
-# Starts processes of the Procfile behind this script.
-start() {
-    scripts/processes.py start "$@" >"$LOG" 2>&1 &
-    PROCESSES=$!
-}
-
-# Also the end by an error or a signal comes here: nothing that was started is left behind.
-stop() {
-    local status=$?
-    trap - EXIT HUP INT TERM
-    if [ -n "$PROCESSES" ]; then
-        kill "$PROCESSES" 2>/dev/null || true
-        wait "$PROCESSES" 2>/dev/null || true
-    fi
-    exit "$status"
-}
-
-wait_until_judged() {
-    local end=$((SECONDS + LIMIT)) left
-    while left=$(pending) && [ "$left" -gt 0 ]; do
-        kill -0 "$PROCESSES" 2>/dev/null || fail "the worker ended"
-        [ "$SECONDS" -lt "$end" ] || fail "after $LIMIT seconds $left articles still wait"
-        sleep 0.5
-    done
-}
-
-pending() {
-    python manage.py shell --no-imports -c \
-        'from articles.models import News; print(News.objects.filter(state=News.State.PENDING).count())'
-}
-
-fail() {
-    tail -n 30 "$LOG" >&2
-    echo "demo: ERROR: $1. Above is the end of $LOG" >&2
-    exit 1
-}
-
-main
+export DEMO_PORT CHECK=${CHECK:-}
+exec python scripts/demo.py

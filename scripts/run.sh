@@ -5,5 +5,6 @@ cd "$(dirname "$0")/.."
 . scripts/env.sh
 
 python manage.py migrate --noinput
+python manage.py collectstatic --noinput -v 0
 # When one process ends, all the others are ended too.
 exec scripts/processes.py start

@@ -265,7 +265,7 @@ class CeleryWorker(Service):
 
     def is_ready(self) -> bool:
         broker = self.environment()["CELERY_BROKER_URL"]
-        with Celery("probe", set_as_current=False) as probe, Connection(broker) as connection:
+        with Celery("probe", broker=broker, set_as_current=False) as probe, Connection(broker) as connection:
             return bool(probe.control.ping([self.hostname], timeout=0.5, limit=1, connection=connection))
 
 

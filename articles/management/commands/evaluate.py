@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.utils.translation import gettext
 
 from articles.management.base import ServiceCommand
 from articles.reasons import render
@@ -15,7 +16,8 @@ FIGURES = ("precision", "recall", "f1", "caught", "others_queued")
 class Command(ServiceCommand):
     help = (
         "Precision, recall and F1 of the judge on labelled pairs: of two files, or what the editors decided. "
-        "Pairs: columns a, b, label (D duplicate, U update, E excerpt, S same event, T template, B furniture, "
+        "Pairs: columns a, b, label "
+        "(D duplicate, U update, E excerpt, S same event, T template, B furniture, "
         "N other story) and if wanted confidence (sure, unsure) and reason."
     )
     example = "--articles samples/news.csv --pairs samples/pairs.csv"
@@ -37,7 +39,8 @@ class Command(ServiceCommand):
         lines = [f"{figures['pairs']} pairs: {_row(figures)}", ""]
         for label, found in figures["by_label"].items():
             lines.append(
-                f"  {label}  {found['pairs']:5}  folded {found['folded']:5}  queued {found['queued']:5}  {found['kinds']}"
+                f"  {label}  {found['pairs']:5}  folded {found['folded']:5}  "
+                f"queued {found['queued']:5}  {found['kinds']}"
             )
         lines += ["", "by characters of the shorter text:"]
         lines += [
@@ -45,7 +48,8 @@ class Command(ServiceCommand):
         ]
         lines += ["", "errors:"]
         lines += [
-            f"  {e['label']} -> {e['kind']} {e['score']:.2f}  {e['a']}  {e['b']}  {render(e['reasons'])}  {e['note']}"
+            f"  {e['label']} -> {e['kind']} {e['score']:.2f}  {e['a']}  {e['b']}  "
+            f"{render(e['reasons'])}  {e['note']}"
             for e in figures["errors"]
         ]
         return "\n".join(lines)
@@ -53,16 +57,16 @@ class Command(ServiceCommand):
 
 def read(options: dict[str, Any]) -> list[evaluation.Judged]:
     if bool(options["articles"]) != bool(options["pairs"]):
-        raise CommandError("--articles and --pairs go together")
+        raise CommandError(gettext("--articles and --pairs go together: name both, or neither"))
     try:
         if not options["pairs"]:
             judged = evaluation.judge_verdicts()
         else:
             judged = evaluation.judge_files(options["articles"], options["pairs"])
-    except (evaluation.EvaluationError, FileProblemError, OSError, UnicodeError) as error:
+    except (evaluation.EvaluationError, FileProblemError) as error:
         raise CommandError(str(error)) from error
     if not judged:
-        raise CommandError("Editors have not decided on any pair yet: name --articles and --pairs.")
+        raise CommandError(gettext("Editors have not decided on any pair yet: name --articles and --pairs."))
     return judged
 
 

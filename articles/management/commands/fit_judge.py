@@ -33,7 +33,7 @@ class Command(ServiceCommand):
         try:
             weights = evaluation.fit(read(options))
             evaluation.write_weights(weights, options["output"])
-        except (evaluation.EvaluationError, OSError) as error:
+        except evaluation.EvaluationError as error:
             raise CommandError(str(error)) from error
         text = f"{weights['pairs']} pairs, {weights['duplicates']} duplicates, Brier score {weights['brier']}"
         self.report(options, weights, f"{text}; written to {options['output']}")
