@@ -1,16 +1,30 @@
 """What people may ask for. A filter that cannot be read is left out and said to be wrong."""
 
+import secrets
 from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
+from django.conf import settings
+from django.http import QueryDict
 from django.urls import Resolver404, resolve
 from django.utils.translation import gettext_lazy as _
 
 from articles import selectors
+from articles.dedup.diff import Ignore
 from articles.models import News, NewsCluster, NewsLink
 
 ANY = ("", _("all"))
+IGNORABLE = ("punctuation", "width", "script")
+
+
+def comparison_options(query: QueryDict) -> dict[str, Any]:
+    """How two texts are compared, from the address: ?exact=width counts widths, ?text=clean as judged."""
+    exact = set(query.getlist("exact"))
+    return {
+        "ignore": Ignore(**{name: name not in exact for name in IGNORABLE}),
+        "cleaned": query.get("text") == "clean",
+    }
 
 
 def _date(label: Any) -> forms.DateField:
@@ -56,6 +70,8 @@ class NewsFilter(Filter):
     )
     kind = forms.ChoiceField(label=_("Has a link"), required=False, choices=[ANY, *NewsLink.Kind.choices])
     state = forms.ChoiceField(label=_("State"), required=False, choices=[ANY, *News.State.choices])
+    # Set by the links on an upload's page.
+    upload = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
 
 
 class ClusterFilter(Filter):
@@ -101,6 +117,60 @@ class DecisionForm(forms.Form):
     note = forms.CharField(required=False, max_length=500)
     # The link's status as the person saw it; what changed meanwhile is not overwritten.
     seen = forms.CharField(required=False, max_length=9)
+
+
+class OverrideForm(DecisionForm):
+    """A verdict given in the administration, where others will ask for the reason."""
+
+    verdict = forms.ChoiceField(label=_("Verdict"), choices=DecisionForm.VERDICTS, widget=forms.RadioSelect)
+    note = forms.CharField(
+        label=_("Reason"),
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        error_messages={"required": _("Say why: others will ask.")},
+    )
+    seen = forms.CharField(required=False, max_length=9, widget=forms.HiddenInput)
+
+
+class UploadForm(forms.Form):
+    """A file of news. What is in it the reader of the file judges."""
+
+    SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".json")
+
+    file = forms.FileField(
+        label=_("File"),
+        max_length=255,
+        error_messages={"required": _("Choose a file."), "empty": _("The file is empty.")},
+    )
+    source = forms.CharField(
+        label=_("Source of rows that name none"),
+        required=False,
+        max_length=100,
+        widget=forms.TextInput(attrs={"list": "sources", "autocomplete": "off"}),
+    )
+    # Of one showing of the form: sent twice, it is one upload.
+    form = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def __init__(self, data: Any = None, files: Any = None) -> None:
+        super().__init__(data, files, label_suffix="", initial={"form": secrets.token_hex(16)})
+        self.fields["file"].widget.attrs["accept"] = ",".join(self.SUFFIXES)
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        limit = settings.NEWSDEDUP_UPLOAD_MB
+        if file.size > limit * 1024 * 1024:
+            raise forms.ValidationError(
+                _("The file is larger than %(limit)s MB. Split it, or ask the administrator."),
+                code="size",
+                params={"limit": limit},
+            )
+        if not file.name.lower().endswith(self.SUFFIXES):
+            raise forms.ValidationError(
+                _("“%(name)s” is neither CSV nor JSON lines. Save it as “CSV UTF-8” first."),
+                code="kind",
+                params={"name": file.name},
+            )
+        return file
 
 
 class ArticleField(forms.CharField):

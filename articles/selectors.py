@@ -6,13 +6,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from articles.dedup import diff
 from articles.dedup.clean import drop_invisible, replace_surrogates, squeeze_spaces, strip_markup
-from articles.models import News, NewsCluster, NewsDecision, NewsLink
+from articles.models import News, NewsCluster, NewsDecision, NewsLink, Upload
 
 PAGE_SIZE = 50
 MEMBERS_SIZE = 100
@@ -23,6 +23,7 @@ SEARCH_ROWS = 100_000
 SOURCES_SHOWN = 300
 SOURCES_SECONDS = 60
 LINKS_SHOWN = 50
+LINKS_FEW = 10_000
 DECISIONS_SHOWN = 50
 # A chain of merges is short; the bound is against rows that point in a circle.
 MERGES = 20
@@ -128,24 +129,47 @@ def news_list(
     verdict: str = "",
     kind: str = "",
     state: str = "",
+    upload: int | None = None,
 ) -> QuerySet[News]:
-    """Leads and singles; duplicates show only when they are asked for."""
+    """Leads and singles; duplicates show only when they are asked for, or the articles of one upload."""
     rows = News.objects.select_related("cluster").defer("content")
-    rows = rows.filter(verdict=verdict) if verdict else rows.exclude(verdict=News.Verdict.DUPLICATE)
+    if verdict:
+        rows = rows.filter(verdict=verdict)
+    elif upload is None:
+        rows = rows.exclude(verdict=News.Verdict.DUPLICATE)
+    if upload is not None:
+        rows = rows.filter(upload=upload)
     rows = _published(rows, "published_at", since, until)
     if q:
-        rows = _recent(rows).filter(title__icontains=q)
+        rows = _titled(rows, q)
     if source:
         rows = rows.filter(source=source)
     if state:
         rows = rows.filter(state=state)
     if kind:
-        links = NewsLink.objects.filter(kind=kind)
-        rows = rows.filter(Q(pk__in=links.values("low")) | Q(pk__in=links.values("high")))
+        rows = _linked(rows, kind)
     return rows
 
 
-def _recent(rows: QuerySet[News]) -> QuerySet[News]:
+def _linked(rows: QuerySet[News], kind: str) -> QuerySet[News]:
+    """Those with a link of a kind: found by the links of a rare one, else one by one until a page is full."""
+    # All of them: the index begins with the status.
+    links = NewsLink.objects.filter(status__in=NewsLink.Status.values, kind=kind).order_by()
+    if links[: LINKS_FEW + 1].count() <= LINKS_FEW:
+        return rows.filter(Q(pk__in=links.values("low")) | Q(pk__in=links.values("high")))
+    own = NewsLink.objects.filter(kind=kind)
+    return rows.filter(Exists(own.filter(low=OuterRef("pk"))) | Exists(own.filter(high=OuterRef("pk"))))
+
+
+def _titled(rows: QuerySet[News], q: str) -> QuerySet[News]:
+    """Those whose title holds the words. Rare ones are looked for once, not by each query again."""
+    found = recent(News.objects.filter(title__icontains=q)).order_by()
+    ids = list(found.values_list("pk", flat=True)[: COUNT_UP_TO + 1])
+    return recent(rows).filter(title__icontains=q) if len(ids) > COUNT_UP_TO else rows.filter(pk__in=ids)
+
+
+def recent(rows: QuerySet[News]) -> QuerySet[News]:
+    """Those among the newest: what a search looks through."""
     newest = News.objects.aggregate(newest=Max("pk"))["newest"] or 0
     return rows.filter(pk__gt=newest - SEARCH_ROWS)
 
@@ -168,7 +192,7 @@ def find_news(reference: str) -> list[News]:
         by_number = rows.filter(pk=int(number))
         if reference.startswith("#") or by_number:
             return list(by_number)
-    return list(_recent(rows).filter(Q(external_id=reference) | Q(url=reference))[:5])
+    return list(recent(rows).filter(Q(external_id=reference) | Q(url=reference))[:5])
 
 
 def links_of(news: News) -> list["PairLink"]:
@@ -248,6 +272,29 @@ def cluster_decisions(cluster: NewsCluster) -> QuerySet[NewsDecision]:
     return cluster.decisions.select_related("actor", "undone_by").order_by("-id")[:DECISIONS_SHOWN]
 
 
+def pair_decisions(link: NewsLink) -> QuerySet[NewsDecision]:
+    return (
+        NewsDecision.objects.filter(left=link.low_id, right=link.high_id)
+        .select_related("actor", "undone_by")
+        .order_by("-id")[:DECISIONS_SHOWN]
+    )
+
+
+# -- uploads -----------------------------------------------------------------------------------------------
+
+
+def upload_list() -> QuerySet[Upload]:
+    return Upload.objects.select_related("user")
+
+
+def get_upload(pk: int) -> Upload:
+    return get_object_or_404(Upload.objects.select_related("user"), pk=pk)
+
+
+def find_upload(pk: int | None) -> Upload | None:
+    return Upload.objects.filter(pk=pk).first() if pk else None
+
+
 # -- pairs -------------------------------------------------------------------------------------------------
 
 
@@ -312,6 +359,13 @@ def pair_link(left: News, right: News) -> PairLink | None:
     low, high = sorted((left.pk, right.pk))
     link = NewsLink.objects.filter(low=low, high=high).first()
     return PairLink(link, left_is_low=low == left.pk) if link else None
+
+
+def pair_of(link: NewsLink) -> tuple[News, News]:
+    """A link's articles with their texts, in canonical order: left is the earlier one."""
+    pair = News.objects.select_related("text").filter(pk__in=(link.low_id, link.high_id))
+    left, right = sorted(pair, key=lambda news: (news.canonical_key, news.pk))
+    return left, right
 
 
 def compare(

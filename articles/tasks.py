@@ -32,3 +32,19 @@ def sweep() -> None:
     from articles.services import pipeline
 
     pipeline.deduplicate_pending(limit_seconds=SWEEP_SECONDS)
+
+
+@shared_task(**RETRY)
+def import_upload(upload_id: int) -> None:
+    """Store the articles of an uploaded file, as far as that is still to be done."""
+    from articles.services import uploads
+
+    uploads.import_upload(upload_id)
+
+
+@shared_task(expires=SWEEP_SECONDS)
+def sweep_uploads() -> None:
+    """Send again what nobody reads, and remove old files."""
+    from articles.services import uploads
+
+    uploads.sweep()

@@ -65,7 +65,9 @@ def judge_pairs(pairs: list[dict[str, str]], items: dict[str, Item]) -> list[Jud
 
 def figures(judged: list[Judged]) -> dict[str, float]:
     """Precision and recall of folding, share of duplicates folded or queued, of others queued."""
-    folded, queued, total = Counter(), Counter(), Counter()
+    folded: Counter[str] = Counter()
+    queued: Counter[str] = Counter()
+    total: Counter[str] = Counter()
     for pair, verdict in judged:
         total[pair["label"]] += 1
         folded[pair["label"]] += verdict.folds

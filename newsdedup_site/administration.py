@@ -8,6 +8,8 @@ class Site(AdminSite):
 
     site_header = site_title = _("News de-duplication")
     index_title = _("Administration")
+    # Its room belongs to the lists.
+    enable_nav_sidebar = False
 
     def has_permission(self, request: HttpRequest) -> bool:
         return super().has_permission(request) and request.user.has_perm("articles.change_news")

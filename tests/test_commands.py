@@ -27,6 +27,7 @@ COMMANDS = (
     "dedup_all",
     "doctor",
     "show_clusters",
+    "create_demo_users",
 )
 HEADER = "external_id,title,content,source,published_at\n"
 # The first two are one report; each of the others differs from a report in what matters most.

@@ -31,6 +31,8 @@ INVISIBLE = re.compile(f"[{_INVISIBLE}]")
 ODD = re.compile(f"[{_INVISIBLE}\ud800-\udfff\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 FULL_WIDTH = re.compile("[\uff01-\uff5e]")
 HALF_WIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+# Nearly all texts have some of these, and few have others: then nothing is left for the slow ways.
+USUAL = [(char, unicodedata.normalize("NFKC", char)) for char in "，：；！？（）…\u3000\xa0"]
 SPACES = re.compile(r"[\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000][^\S\n]*| [^\S\n]+")
 BLANK_LINES = re.compile(r" \n[ \n]*|\n[ \n]+")
 
@@ -48,6 +50,8 @@ def replace_surrogates(text: str) -> str:
 
 def normalize_width(text: str) -> str:
     """NFKC: full-width letters, digits and punctuation become the usual ones."""
+    for char, usual in USUAL:
+        text = text.replace(char, usual)
     text = FULL_WIDTH.sub(lambda char: HALF_WIDTH[char[0]], text)
     return text if unicodedata.is_normalized("NFKC", text) else unicodedata.normalize("NFKC", text)
 

@@ -191,7 +191,7 @@ def _placement(left: Text, right: Text) -> tuple[float, float, float]:
 
 def _is_in(hashes: Hashes, known: Hashes) -> NDArray[np.bool_]:
     """Which of the hashes are among the known ones, which are ascending."""
-    places = np.searchsorted(known, hashes)
+    places = known.searchsorted(hashes)
     places[places == len(known)] = 0
     return known[places] == hashes
 
@@ -203,6 +203,9 @@ def _unique(hashes: Hashes) -> Hashes:
 
 
 def _shared(left: Hashes, right: Hashes) -> int:
+    """How many hashes two ascending sets have in common; the fewer are looked up among the more."""
+    if len(left) > len(right):
+        left, right = right, left
     if not len(left) or not len(right):
         return 0
     return int(np.count_nonzero(_is_in(left, right)))

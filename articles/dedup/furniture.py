@@ -19,6 +19,10 @@ SHORTEST = 8
 STORIES = 5
 # Headlines that share less of their weighted words, in 0..1, are of unrelated stories.
 RELATED = 0.15
+# A body is fingerprinted, judged, and judged again with others. What is remembered of that must not be long,
+# so that memory has a bound (characters).
+CACHED_BODY = 4_000
+CACHED_PASSAGE = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +40,12 @@ class Furniture:
 
     def strip(self, body: str) -> str:
         """A cleaned body without its furniture."""
-        return _strip(body, self.hashes) if self.hashes else body
+        if not self.hashes:
+            return body
+        return (_strip_cached if len(body) <= CACHED_BODY else _strip)(body, self.hashes)
 
 
-@lru_cache(2_048)
 def _strip(body: str, hashes: frozenset[int]) -> str:
-    """Cached, because a body is fingerprinted, judged and judged again with others."""
     lines = (
         " ".join(part for part in split(line) if passage_hash(part) not in hashes)
         for line in body.split("\n")
@@ -49,6 +53,7 @@ def _strip(body: str, hashes: frozenset[int]) -> str:
     return "\n".join(line for line in lines if line)
 
 
+_strip_cached = lru_cache(2_048)(_strip)
 EMPTY = Furniture()
 
 
@@ -106,10 +111,13 @@ def split(text: str) -> Iterator[str]:
 
 def passage_hash(passage: str) -> int:
     """0 .. 2**63 - 1, of letters and digits alone: a signed 64-bit column holds it."""
-    return _measure(passage)[0]
+    return _measured(passage)[0]
 
 
-@lru_cache(1 << 16)
+def _measured(passage: str) -> tuple[int, int]:
+    return (_measure_cached if len(passage) <= CACHED_PASSAGE else _measure)(passage)
+
+
 def _measure(passage: str) -> tuple[int, int]:
     """Hash and length of a passage's letters and digits."""
     bare = skeleton(passage)
@@ -117,8 +125,11 @@ def _measure(passage: str) -> tuple[int, int]:
     return int.from_bytes(digest, "big") >> 1, len(bare)
 
 
+_measure_cached = lru_cache(1 << 15)(_measure)
+
+
 def _says_enough(passage: str) -> bool:
-    return _measure(passage)[1] >= SHORTEST
+    return _measured(passage)[1] >= SHORTEST
 
 
 def _related(story: str, words: Mapping[str, int], passage: Passage) -> bool:

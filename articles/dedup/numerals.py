@@ -8,7 +8,8 @@ SMALL = {"十": 10, "百": 100, "千": 1000}
 LARGE = {"万": 10**4, "亿": 10**8, "兆": 10**12}
 ARABIC = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 HAN_DIGITS = "零〇一二三四五六七八九两"
-HAN_NUMBER = rf"[{HAN_DIGITS}十百千万亿]+(?:点[{HAN_DIGITS}]+)?"
+HAN_SIGNS = f"{HAN_DIGITS}十百千万亿"
+HAN_NUMBER = rf"[{HAN_SIGNS}]+(?:点[{HAN_DIGITS}]+)?"
 NUMBER = re.compile(rf"(?:(?<![\w.])-)?(?:{ARABIC})(?:\s?[十百千万亿兆]+)?|{HAN_NUMBER}")
 LEADING_ARABIC = re.compile(rf"-?(?:{ARABIC})")
 # No number of any story is longer; a row of a thousand 亿 would overflow.

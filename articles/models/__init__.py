@@ -1,3 +1,4 @@
+from articles.models.audit import AuditSample
 from articles.models.cluster import NewsCluster
 from articles.models.decision import NewsDecision
 from articles.models.link import NewsLink
@@ -7,6 +8,7 @@ from articles.models.passage import NewsPassage
 from articles.models.upload import Upload
 
 __all__ = [
+    "AuditSample",
     "ClusterLock",
     "News",
     "NewsCluster",

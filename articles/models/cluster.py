@@ -17,7 +17,7 @@ class NewsCluster(models.Model):
         "articles.News", models.SET_NULL, null=True, related_name="+", verbose_name=_("lead")
     )
     # A lead chosen by a person stays; one that was elected gives way to an earlier article.
-    lead_locked = models.BooleanField(default=False, db_default=False)
+    lead_locked = models.BooleanField(_("lead chosen"), default=False, db_default=False)
     state = ExactCharField(_("state"), max_length=8, choices=State, default=State.OPEN, db_default=State.OPEN)
     size = models.PositiveIntegerField(_("size"), default=0, db_default=0)
     lowest_score = models.FloatField(_("lowest score"), null=True)

@@ -22,21 +22,37 @@ class NewsDecision(models.Model):
     action = ExactCharField(_("action"), max_length=8, choices=Action)
     verdict = ExactCharField(_("verdict"), max_length=10, blank=True, default="", db_default="")
     note = models.CharField(_("note"), max_length=500, blank=True, default="", db_default="")
-    left = models.ForeignKey("articles.News", models.SET_NULL, null=True, related_name="+")
-    right = models.ForeignKey("articles.News", models.SET_NULL, null=True, related_name="+")
+    left = models.ForeignKey(
+        "articles.News", models.SET_NULL, null=True, related_name="+", verbose_name=_("one article")
+    )
+    right = models.ForeignKey(
+        "articles.News", models.SET_NULL, null=True, related_name="+", verbose_name=_("the other")
+    )
     left_title = models.CharField(max_length=512, default="", db_default="")
     right_title = models.CharField(max_length=512, default="", db_default="")
-    cluster = models.ForeignKey("articles.NewsCluster", models.SET_NULL, null=True, related_name="decisions")
+    cluster = models.ForeignKey(
+        "articles.NewsCluster",
+        models.SET_NULL,
+        null=True,
+        related_name="decisions",
+        verbose_name=_("cluster"),
+    )
     # The rows as they were before and after: what an undo restores, and what it must still find.
-    before = models.JSONField(default=dict)
-    after = models.JSONField(default=dict)
-    undoes = models.OneToOneField("self", models.SET_NULL, null=True, related_name="undone_by")
+    before = models.JSONField(_("before"), default=dict)
+    after = models.JSONField(_("after"), default=dict)
+    undoes = models.OneToOneField(
+        "self", models.SET_NULL, null=True, related_name="undone_by", verbose_name=_("undoes")
+    )
 
     class Meta:
         db_table = "news_decision"
         verbose_name = _("decision")
         verbose_name_plural = _("decisions")
         ordering = ("-id",)
+        # All that the statistics of a period count.
+        indexes = (
+            models.Index(fields=["created_at", "action", "verdict", "actor"], name="idx_decision_created"),
+        )
 
     def __str__(self) -> str:
         return f"{self.get_action_display()} #{self.pk}"

@@ -61,7 +61,7 @@ class NewsLink(models.Model):
 
     class Meta:
         db_table = "news_link"
-        verbose_name = _("link")
+        verbose_name = _("relation")
         verbose_name_plural = _("links")
         ordering = ("-id",)
         constraints = (
@@ -71,6 +71,7 @@ class NewsLink(models.Model):
         indexes = (
             models.Index(fields=["status", "score", "id"], name="idx_link_queue"),
             models.Index(fields=["status", "kind", "id"], name="idx_link_kind"),
+            models.Index(fields=["status", "created_at", "kind"], name="idx_link_age"),
         )
 
     def __str__(self) -> str:

@@ -44,14 +44,20 @@ class News(models.Model):
 
     identity = ExactCharField(max_length=64, null=True, unique=True, editable=False)
     canonical_key = ExactCharField(max_length=64, default="", db_default="", editable=False)
-    title_md5 = ExactCharField(max_length=32, default="", db_default="", editable=False)
-    content_md5 = ExactCharField(max_length=32, default="", db_default="", editable=False)
+    title_md5 = ExactCharField(
+        _("MD5 of the title"), max_length=32, default="", db_default="", editable=False
+    )
+    content_md5 = ExactCharField(
+        _("MD5 of the text"), max_length=32, default="", db_default="", editable=False
+    )
     simhash_fp = UnsignedBigIntegerField(_("simhash"), null=True, editable=False)
     band_0 = models.PositiveSmallIntegerField(null=True, editable=False)
     band_1 = models.PositiveSmallIntegerField(null=True, editable=False)
     band_2 = models.PositiveSmallIntegerField(null=True, editable=False)
     band_3 = models.PositiveSmallIntegerField(null=True, editable=False)
-    fingerprint_version = ExactCharField(max_length=32, default="", db_default="", editable=False)
+    fingerprint_version = ExactCharField(
+        _("version of the fingerprint"), max_length=32, default="", db_default="", editable=False
+    )
 
     state = ExactCharField(
         _("state"),
@@ -67,7 +73,7 @@ class News(models.Model):
     claim = ExactCharField(max_length=32, default="", db_default="", editable=False)
     claimed_at = models.DateTimeField(null=True, editable=False)
     attempts = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
-    last_error = models.CharField(max_length=500, default="", db_default="", editable=False)
+    last_error = models.CharField(_("error"), max_length=500, default="", db_default="", editable=False)
     judged_at = models.DateTimeField(_("judged"), null=True, editable=False)
     verdict = ExactCharField(
         _("verdict"), max_length=10, choices=Verdict, blank=True, default="", db_default="", editable=False
@@ -104,6 +110,8 @@ class News(models.Model):
             models.Index(fields=["source", "published_at"], name="idx_source_published"),
             models.Index(fields=["published_at"], name="idx_published"),
             models.Index(fields=["verdict", "id"], name="idx_verdict"),
+            # All that the statistics of a period read.
+            models.Index(fields=["created_at", "verdict", "source"], name="idx_created"),
         )
 
     # What crawlers and people write; all other columns belong to the pipeline.

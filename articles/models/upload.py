@@ -14,24 +14,35 @@ class Upload(models.Model):
         DONE = "done", _("read")
         FAILED = "failed", _("failed")
 
+    FINISHED = (State.DONE, State.FAILED)
+
     name = models.CharField(_("file"), max_length=255)
     source = ExactCharField(_("source"), max_length=100, blank=True, default="", db_default="")
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", verbose_name=_("uploaded by")
     )
-    # Paths below the media folder; never built from the name that the browser sent.
-    stored = models.CharField(max_length=255, default="", db_default="")
-    rejects = models.CharField(max_length=255, default="", db_default="")
+    # Its name in the folder of uploads, never built from the one that the browser sent; '' once removed.
+    stored = ExactCharField(max_length=64, default="", db_default="")
+    # Of the form and the content: sending one form twice makes one upload.
+    token = ExactCharField(max_length=64, null=True, unique=True)
     state = ExactCharField(
         _("state"), max_length=8, choices=State, default=State.WAITING, db_default=State.WAITING
     )
+    # Who reads the file, and the last sign of life: of the reader, or of the last attempt to find one.
+    claim = ExactCharField(max_length=32, default="", db_default="")
+    alive_at = models.DateTimeField(null=True)
+    # Since rows were last stored. A file that stops its readers again and again must not do so for ever.
+    attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
     total_bytes = models.PositiveBigIntegerField(default=0, db_default=0)
     read_bytes = models.PositiveBigIntegerField(default=0, db_default=0)
+    # Stored together with their articles, so that whoever goes on counts no row twice.
+    rows = models.PositiveIntegerField(_("rows"), default=0, db_default=0)
     added = models.PositiveIntegerField(_("added"), default=0, db_default=0)
     updated = models.PositiveIntegerField(_("updated"), default=0, db_default=0)
     unchanged = models.PositiveIntegerField(_("unchanged"), default=0, db_default=0)
     rejected = models.PositiveIntegerField(_("rejected"), default=0, db_default=0)
-    error = models.CharField(_("error"), max_length=500, default="", db_default="")
+    # A code with its parameters, see services.uploads.problem_text; {} where nothing is wrong.
+    problem = models.JSONField(_("error"), default=dict)
     created_at = models.DateTimeField(_("uploaded"), db_default=UtcNow())
     finished_at = models.DateTimeField(_("finished"), null=True)
 
@@ -43,3 +54,7 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state in self.FINISHED

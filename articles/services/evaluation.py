@@ -10,7 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+
+from django.utils.translation import gettext, gettext_noop
 
 from articles.dedup import scoring
 from articles.dedup.clean import clean_body, clean_title
@@ -19,9 +21,11 @@ from articles.dedup.furniture import Furniture, Sample, learn
 from articles.dedup.verdict import FOLDING, Item, Verdict, judge
 from articles.models import NewsLink
 from articles.services import pipeline
-from articles.services.readers import Row, read_rows
+from articles.services.readers import FileProblemError, Row, read_rows
 
-LABELS = "DUESTBN"
+LABELS = tuple("DUESTBN")
+SKIPPED = "X"
+COLUMNS = ("a", "b", "label")
 NEVER = frozenset("TBN")
 BANDS = ((100, "< 100"), (500, "100-500"), (10**9, "> 500"))
 MAX_PAIRS = 200_000
@@ -35,8 +39,37 @@ LABEL_OF_KIND = {
 }
 
 
+PROBLEMS = {
+    "columns": gettext_noop("%(path)s lacks the column %(missing)s. Found: %(found)s. Wanted: %(wanted)s."),
+    "label": gettext_noop(
+        "%(path)s, row %(row)s, column label: “%(label)s” is no label. Write one of %(labels)s, "
+        "or X for a pair that is not to count."
+    ),
+    "row": gettext_noop("%(path)s, row %(row)s cannot be read: %(error)s"),
+    "encoding": gettext_noop("%(path)s is not UTF-8: save it as UTF-8"),
+    "unknown": gettext_noop(
+        "%(path)s: none of its %(count)s pairs names two articles of %(articles)s. "
+        "In the columns a and b belongs the external_id of an article."
+    ),
+    "many": gettext_noop("%(path)s has more than %(limit)s pairs: split the file"),
+    "one_sided": gettext_noop(
+        "A score cannot be fitted to these pairs: of those that share text, some must be duplicates "
+        "(label D) and some not. Add pairs of the kind that is missing."
+    ),
+    "unwritable": gettext_noop("%(path)s cannot be written: %(error)s"),
+}
+
+
 class EvaluationError(Exception):
-    """The files cannot be evaluated; the message says which row and what to change."""
+    """The files cannot be evaluated; str() says which file, row and column, and what to change."""
+
+    def __init__(self, code: str, **params: Any) -> None:
+        super().__init__(code)
+        self.code = code
+        self.params = params
+
+    def __str__(self) -> str:
+        return gettext(PROBLEMS[self.code]) % self.params
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +102,19 @@ def judge_files(articles: Path, pairs: Path) -> list[Judged]:
 
     Raises:
         EvaluationError: a column is missing, a label unknown, or there are no pairs of known articles.
+        FileProblemError: a file cannot be read.
     """
     rows = list(_read_pairs(pairs))
     items = _read_items(articles, {row[side] for row in rows for side in ("a", "b")})
     known = [row for row in rows if row["a"] in items and row["b"] in items]
     if not known:
-        raise EvaluationError(f"{pairs}: none of its {len(rows)} pairs names two articles of {articles}")
+        raise EvaluationError("unknown", path=pairs.name, count=len(rows), articles=articles.name)
     return [
         Judged(
             row["a"],
             row["b"],
             row["label"],
-            row.get("confidence", "sure") != "unsure",
+            row.get("confidence") != "unsure",
             row.get("reason") or "",
             judge(items[row["a"]], items[row["b"]]),
         )
@@ -141,31 +175,55 @@ def fit(judged: Iterable[Judged]) -> dict[str, Any]:
     try:
         return scoring.fit(examples)
     except ValueError as error:
-        raise EvaluationError(str(error)) from error
+        raise EvaluationError("one_sided") from error
 
 
 # --- reading ----------------------------------------------------------------------------------------------
 
 
 def _read_pairs(path: Path) -> Iterator[dict[str, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        head = lines.readline()
-        lines.seek(0)
-        reader = csv.DictReader(lines, delimiter="\t" if "\t" in head else ",")
-        missing = {"a", "b", "label"} - set(reader.fieldnames or ())
-        if missing:
-            raise EvaluationError(
-                f"{path}: the columns a, b and label are needed; {sorted(missing)} are missing"
-            )
+    """The rows that count, with at least a, b and label."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            yield from _parse(path, lines)
+    except OSError as error:
+        code = "missing" if not path.exists() else "unreadable" if path.is_file() else "not_a_file"
+        raise FileProblemError(code, path, error=error.strerror) from error
+    except UnicodeError as error:
+        raise EvaluationError("encoding", path=path.name) from error
+
+
+def _parse(path: Path, lines: TextIO) -> Iterator[dict[str, str]]:
+    head = lines.readline()
+    lines.seek(0)
+    reader = csv.DictReader(lines, delimiter="\t" if "\t" in head else ",")
+    _check_columns(path, reader.fieldnames or ())
+    number = 1
+    try:
         for number, row in enumerate(reader, 2):
-            if row["label"] in LABELS and row["label"]:
-                yield row
-            elif row["label"] != "X":
+            label = (row["label"] or "").strip()
+            if label not in (*LABELS, SKIPPED):
                 raise EvaluationError(
-                    f"{path}, row {number}: label “{row['label']}” is none of {LABELS} or X"
+                    "label", path=path.name, row=number, label=label[:40], labels=", ".join(LABELS)
                 )
-            if number > MAX_PAIRS:
-                raise EvaluationError(f"{path}: more than {MAX_PAIRS} pairs")
+            if number - 1 > MAX_PAIRS:
+                raise EvaluationError("many", path=path.name, limit=MAX_PAIRS)
+            if label != SKIPPED:
+                yield {**row, "label": label}
+    except csv.Error as error:
+        raise EvaluationError("row", path=path.name, row=number + 1, error=error) from error
+
+
+def _check_columns(path: Path, found: Sequence[str]) -> None:
+    missing = [name for name in COLUMNS if name not in found]
+    if missing:
+        raise EvaluationError(
+            "columns",
+            path=path.name,
+            missing=", ".join(missing),
+            found=", ".join(found) or "–",
+            wanted=", ".join(COLUMNS),
+        )
 
 
 def _read_items(path: Path, wanted: set[str]) -> dict[str, Item]:
@@ -242,4 +300,9 @@ def _error(pair: Judged) -> dict[str, Any]:
 
 
 def write_weights(weights: dict[str, Any], path: Path = scoring.WEIGHTS) -> None:
-    path.write_text(json.dumps(weights, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    """Raises EvaluationError where the file cannot be written."""
+    text = json.dumps(weights, ensure_ascii=False, indent=2) + "\n"
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise EvaluationError("unwritable", path=path, error=error.strerror) from error

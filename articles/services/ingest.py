@@ -21,7 +21,17 @@ from articles.services import sql
 from articles.services.dispatch import enqueue
 from articles.services.payloads import Payload
 
-__all__ = ["IngestResult", "Payload", "deleting", "enqueue", "identify", "identity", "ingest", "saved"]
+__all__ = [
+    "IngestResult",
+    "Payload",
+    "deleting",
+    "enqueue",
+    "identify",
+    "identity",
+    "ingest",
+    "rejudge",
+    "saved",
+]
 
 BATCH_ROWS = 500
 BATCH_BYTES = 4 * 1024 * 1024
@@ -96,6 +106,15 @@ def saved(ids: Sequence[int]) -> None:
     identify(ids)
     News.objects.filter(pk__in=ids).update(**_anew())
     enqueue(ids)
+
+
+def rejudge(ids: Sequence[int]) -> int:
+    """Have articles judged again, whatever became of them before. Returns their number."""
+    count = 0
+    for chunk in _chunks(sorted(ids), BATCH_ROWS):
+        count += News.objects.filter(pk__in=chunk).update(**_anew())
+        enqueue(chunk)
+    return count
 
 
 def deleting(ids: Sequence[int]) -> None:

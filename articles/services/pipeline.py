@@ -306,8 +306,9 @@ def _update_links(links: Sequence[NewsLink]) -> None:
 
 
 def _values(link: NewsLink, columns: Iterable[str]) -> list[Any]:
-    fields = [NewsLink._meta.get_field(name.removesuffix("_id")) for name in columns]
-    return [field.get_db_prep_save(getattr(link, field.attname), sql.connection) for field in fields]
+    by_name = {field.attname: field for field in NewsLink._meta.concrete_fields}
+    fields = [by_name[name] for name in columns]
+    return [field.get_db_prep_save(getattr(link, field.attname), connection) for field in fields]
 
 
 def _is_stale(link: NewsLink, judged: set[int], demoted: set[int]) -> bool:

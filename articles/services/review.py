@@ -84,6 +84,32 @@ def judge_pair(
     return _decide(Action.VERDICT, actor, note, [pair], write, verdict=verdict)
 
 
+def judge_links(
+    link_ids: Sequence[int], verdict: str, actor: User | None, note: str = ""
+) -> tuple[int, list[str]]:
+    """One verdict on many links, each a decision of its own. Returns their number, and why others failed."""
+    links = NewsLink.objects.filter(pk__in=link_ids).order_by("pk").values_list("low_id", "high_id", "status")
+    return _each(
+        lambda row: judge_pair(row[0], row[1], verdict, actor, note, seen=row[2]),
+        list(links),
+    )
+
+
+def confirm_clusters(cluster_ids: Sequence[int], actor: User | None, note: str = "") -> tuple[int, list[str]]:
+    """Confirm many clusters, each a decision of its own. Returns how many, and why others were refused."""
+    return _each(lambda cluster_id: confirm_cluster(cluster_id, actor, note), sorted(cluster_ids))
+
+
+def _each(decide: Callable[[Any], NewsDecision], items: Sequence[Any]) -> tuple[int, list[str]]:
+    refusals = []
+    for item in items:
+        try:
+            decide(item)
+        except ReviewError as error:
+            refusals.append(str(error))
+    return len(items) - len(refusals), refusals
+
+
 def confirm_cluster(cluster_id: int, actor: User | None, note: str = "") -> NewsDecision:
     """Confirm a whole cluster: its links are locked, and from now on it changes only by proposals."""
     cluster = _cluster(cluster_id)

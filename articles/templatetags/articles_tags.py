@@ -13,8 +13,9 @@ from django.utils.translation import ngettext
 
 from articles import reasons as reason_texts
 from articles.dedup.diff import DEL, FACT, INS, Span
-from articles.models import NewsLink
+from articles.models import NewsLink, Upload
 from articles.selectors import PairLink
+from articles.services import health, uploads
 
 register = template.Library()
 
@@ -36,6 +37,7 @@ TONES = {
     "template": "warn",
     "suspect": "warn",
     "failed": "bad",
+    "reading": "brand",
     "rejected": "bad",
     "different": "bad",
     "lead": "brand",
@@ -56,6 +58,33 @@ def nav_item(context: RequestContext, view: str, label: str) -> SafeString:
     current = match is not None and (match.url_name or "").partition("_")[0] == section
     marker = format_html(' aria-current="{}"', "page" if match and match.url_name == view else "true")
     return format_html('<a href="{}"{}>{}</a>', reverse(view), marker if current else "", label)
+
+
+@register.inclusion_tag("articles/_health.html")
+def health_line() -> dict[str, Any]:
+    """The queue and the workers in a few words."""
+    return {"health": health.reading()}
+
+
+@register.filter
+def problem(upload: Upload) -> str:
+    """What is wrong with an upload, in the reader's language."""
+    return uploads.problem_text(upload)
+
+
+@register.filter
+def megabytes(size: int) -> str:
+    """12 KB, 3.4 MB; a number that files' names are read with."""
+    return f"{size / 1024**2:,.1f} MB" if size >= 1024**2 else f"{max(1, round(size / 1024)):,} KB"
+
+
+@register.filter
+def wait(seconds: int) -> str:
+    """How long something waits, in the largest unit that is full."""
+    for size, text in ((DAY, _("%(number)s d")), (HOUR, _("%(number)s h")), (60, _("%(number)s min"))):
+        if seconds >= 2 * size:
+            return text % {"number": seconds // size}
+    return _("%(number)s s") % {"number": seconds}
 
 
 @register.simple_tag(takes_context=True)

@@ -4,9 +4,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from articles import selectors
-from articles.forms import ClusterFilter
+from articles.forms import ClusterFilter, comparison_options
 from articles.models import News, NewsCluster
-from articles.views.pages import comparison_options, may, render_list, verdict_buttons
+from articles.views.pages import may, render_list, verdict_buttons
 
 
 @require_safe
@@ -36,7 +36,7 @@ def cluster_detail(request: HttpRequest, pk: int) -> HttpResponse:
         request.GET.get("page")
     )
     left, right = _chosen(request, cluster, list(members))
-    options = comparison_options(request)
+    options = comparison_options(request.GET)
     preceding, following = _neighbours(list(members), left, right)
     context = {
         "cluster": cluster,

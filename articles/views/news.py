@@ -23,6 +23,7 @@ def news_list(request: HttpRequest) -> HttpResponse:
         ),
         "count": selectors.count(rows),
         "sources": selectors.sources(),
+        "upload": selectors.find_upload(form.chosen.get("upload")),
         "search_rows": selectors.SEARCH_ROWS,
     }
     return render_list(request, "articles/news_list.html", "articles/_news_rows.html", context)

@@ -8,10 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 
-from articles.dedup.diff import Ignore
 from articles.forms import DecisionForm
-
-IGNORABLE = ("punctuation", "width", "script")
 
 
 def may(permission: str) -> Callable[..., Any]:
@@ -30,12 +27,3 @@ def render_list(request: HttpRequest, page: str, fragment: str, context: dict[st
 def verdict_buttons() -> list[tuple[str, Any, str]]:
     """(verdict, words, key) of each button, in the order of the desk."""
     return [(verdict, label, DecisionForm.KEYS[verdict]) for verdict, label in DecisionForm.VERDICTS]
-
-
-def comparison_options(request: HttpRequest) -> dict[str, Any]:
-    """How two texts are compared, from the address: ?exact=width counts widths, ?text=clean as judged."""
-    exact = set(request.GET.getlist("exact"))
-    return {
-        "ignore": Ignore(**{name: name not in exact for name in IGNORABLE}),
-        "cleaned": request.GET.get("text") == "clean",
-    }

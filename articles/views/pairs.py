@@ -3,9 +3,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from articles import selectors
-from articles.forms import PairForm
+from articles.forms import PairForm, comparison_options
 from articles.services import pipeline
-from articles.views.pages import comparison_options, may, verdict_buttons
+from articles.views.pages import may, verdict_buttons
 
 
 @require_safe
@@ -13,7 +13,7 @@ from articles.views.pages import comparison_options, may, verdict_buttons
 def why(request: HttpRequest) -> HttpResponse:
     """Any two articles, judged here and now: route, evidence, facts, verdict. Nothing is stored."""
     form = PairForm(request.GET or None)
-    options = comparison_options(request)
+    options = comparison_options(request.GET)
     context = {"form": form, "options": options}
     if form.is_valid():
         chosen = {news.pk: news for news in (form.cleaned_data["left"], form.cleaned_data["right"])}

@@ -8,7 +8,8 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from articles.models import NewsCluster
+from articles.models import NewsCluster, Upload
+from articles.services import uploads
 from tests.views.factories import make_cluster, make_decision
 
 EMPTY: dict[str, dict[str, object]] = {"links": {}, "clusters": {}}
@@ -32,6 +33,11 @@ TABLE: dict[str, tuple[str, dict[str, Any]]] = {
     "remove_member": EDITORS,
     "set_lead": EDITORS,
     "undo": EDITORS,
+    "upload_list": READERS,
+    "upload_detail": READERS,
+    "upload_create": ("post", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL, "viewer": FORBIDDEN}),
+    "upload_rejects": ("get", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL, "viewer": FORBIDDEN}),
+    "upload_retry": EDITORS,
     "theme": ("post", EVERYBODY),
     "set_language": ("post", EVERYBODY),
     "login": ("get", {**EVERYBODY, "stranger": OPEN}),
@@ -40,7 +46,23 @@ TABLE: dict[str, tuple[str, dict[str, Any]]] = {
 CASES = [(name, who) for name, (_, expected) in TABLE.items() for who in expected]
 
 
+@pytest.fixture(autouse=True)
+def _own_folder(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+
+
+def an_upload() -> Upload:
+    """One that was read, and some of whose rows were rejected."""
+    upload = Upload.objects.create(name="a.csv", stored="a.csv", state="done", rejected=1)
+    file = uploads.file_path("a.rejects.csv")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("row,field,reason,remedy\n")
+    return upload
+
+
 def arguments(name: str, cluster: NewsCluster) -> list[int]:
+    if name in ("upload_detail", "upload_rejects", "upload_retry"):
+        return [an_upload().pk]
     lead, other = cluster.members.order_by("pk").values_list("pk", flat=True)
     return {
         "news_detail": [lead],

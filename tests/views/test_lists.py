@@ -155,6 +155,26 @@ def test_counting_stops(viewer, monkeypatch):
     assert "2 以上" in viewer.get(reverse("news_list")).content.decode()
 
 
+def test_many_links_of_a_kind_are_filtered_as_few_are(viewer, monkeypatch):
+    make_news()
+    for title in ("甲", "乙"):
+        make_link(make_news(title), make_news(title + "二"), kind="update")
+    found = titles(viewer.get(reverse("news_list"), {"kind": "update"}))
+    monkeypatch.setattr(selectors, "LINKS_FEW", 1)
+    assert titles(viewer.get(reverse("news_list"), {"kind": "update"})) == found
+    assert len(found) == 4
+
+
+def test_a_frequent_word_is_searched_as_a_rare_one_is(viewer, monkeypatch):
+    for number in range(3):
+        make_news(f"{number}号渡口")
+    make_news("豆浆")
+    found = titles(viewer.get(reverse("news_list"), {"q": "渡口"}))
+    monkeypatch.setattr(selectors, "COUNT_UP_TO", 1)
+    assert titles(viewer.get(reverse("news_list"), {"q": "渡口"})) == found
+    assert len(found) == 3
+
+
 def test_search_reads_only_the_newest(viewer, monkeypatch):
     make_news("旧豆浆")
     make_news("新豆浆")

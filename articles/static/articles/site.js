@@ -60,6 +60,7 @@
     1: () => go("/news/"),
     2: () => go("/clusters/"),
     3: () => go("/why/"),
+    4: () => go("/uploads/"),
     "?": help,
   };
 
@@ -110,10 +111,30 @@
     }
   };
 
+  // A form that takes a while is sent once, however often its button is pressed.
+  const once = (event) => {
+    if (!event.target.matches("form[data-once]")) return;
+    event.target.querySelectorAll("button").forEach((button) => { button.disabled = true; });
+    document.body.classList.add("loading");
+  };
+  const again = (event) => {
+    if (!event.persisted) return;
+    all("form[data-once] button").forEach((button) => { button.disabled = false; });
+    document.body.classList.remove("loading");
+  };
+
+  // What asks again by itself shows no sign of loading.
+  const loading = (event) => {
+    toast(false);
+    if (!event.detail.elt.matches("[data-poll]")) document.body.classList.add("loading");
+  };
+
   document.addEventListener("keydown", press);
   document.addEventListener("click", click);
   document.addEventListener("htmx:beforeSwap", whole);
-  document.addEventListener("htmx:beforeRequest", () => { toast(false); document.body.classList.add("loading"); });
+  document.addEventListener("submit", once);
+  window.addEventListener("pageshow", again);
+  document.addEventListener("htmx:beforeRequest", loading);
   document.addEventListener("htmx:afterRequest", () => document.body.classList.remove("loading"));
   document.addEventListener("htmx:afterSettle", reveal);
   document.addEventListener("htmx:responseError", () => toast(true));

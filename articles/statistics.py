@@ -1,0 +1,390 @@
+"""Reads for the dashboard: bounded in time or in rows, set by set."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from math import sqrt
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db.models import Count, Min, Q, QuerySet, Value
+from django.utils import timezone
+
+from articles.models import AuditSample, News, NewsCluster, NewsDecision, NewsLink
+
+SOURCES_SHOWN = 20
+PERIODS = (7, 30, 90)
+# Figures of whole days hardly change within a minute, and many people look at them.
+FRESH_SECONDS = 60
+# Decisions whose rows before and after are compared; the newest of a period.
+DECISIONS_READ = 2_000
+
+
+# -- days --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Whole days of the desk, today included."""
+
+    days: int
+    today: date
+
+    @property
+    def dates(self) -> list[date]:
+        return [self.today - timedelta(days=back) for back in reversed(range(self.days))]
+
+    @property
+    def start(self) -> datetime:
+        return _midnight(self.dates[0])
+
+    @property
+    def end(self) -> datetime:
+        return _midnight(self.today + timedelta(days=1))
+
+
+def period(days: str | int | None) -> Period:
+    """One of PERIODS; whatever else is asked for is the middle one."""
+    wanted = int(days) if str(days).isascii() and str(days).isdigit() and len(str(days)) < 4 else 0
+    return Period(wanted if wanted in PERIODS else PERIODS[1], timezone.localdate())
+
+
+def _midnight(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min))
+
+
+def _fresh(name: str, chosen: Period, read: Callable[[], Any]) -> Any:
+    return cache.get_or_set(f"statistics:{name}:{chosen.days}:{chosen.today}", read, FRESH_SECONDS)
+
+
+# -- intake ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeDay:
+    """Articles first seen on a day, by what became of them until now."""
+
+    day: date
+    articles: int
+    duplicates: int
+    waiting: int
+
+    @property
+    def kept(self) -> int:
+        """Told apart: singles and leads."""
+        return self.articles - self.duplicates - self.waiting
+
+
+def intake(chosen: Period) -> list[IntakeDay]:
+    return _fresh("intake", chosen, lambda: _intake(chosen))
+
+
+def _intake(chosen: Period) -> list[IntakeDay]:
+    """One range of an index for each day: the database knows neither the desk's days nor its time zone."""
+    parts = [_verdicts_on(day).annotate(day=Value(number)) for number, day in enumerate(chosen.dates)]
+    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    for row in parts[0].union(*parts[1:], all=True):
+        counts[row["day"]][row["verdict"]] = row["articles"]
+    undecided = (News.Verdict.SUSPECTED, News.Verdict.NONE)
+    return [
+        IntakeDay(
+            day,
+            counts[number].total(),
+            counts[number][News.Verdict.DUPLICATE],
+            sum(counts[number][verdict] for verdict in undecided),
+        )
+        for number, day in enumerate(chosen.dates)
+    ]
+
+
+def _verdicts_on(day: date) -> QuerySet[News, dict[str, Any]]:
+    seen = News.objects.filter(
+        created_at__gte=_midnight(day), created_at__lt=_midnight(day + timedelta(days=1))
+    )
+    return seen.order_by().values("verdict").annotate(articles=Count("pk"))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceIntake:
+    source: str
+    articles: int
+    duplicates: int
+
+    @property
+    def share(self) -> float | None:
+        return self.duplicates / self.articles if self.articles else None
+
+
+def sources(chosen: Period) -> list[SourceIntake]:
+    """The outlets that brought most in the period."""
+    return _fresh("sources", chosen, lambda: _sources(chosen))
+
+
+def _sources(chosen: Period) -> list[SourceIntake]:
+    rows = (
+        News.objects.filter(created_at__gte=chosen.start, created_at__lt=chosen.end)
+        .order_by()
+        .values("source")
+        .annotate(articles=Count("pk"), duplicates=Count("pk", filter=Q(verdict=News.Verdict.DUPLICATE)))
+        .order_by("-articles", "source")[:SOURCES_SHOWN]
+    )
+    return [SourceIntake(**row) for row in rows]
+
+
+# -- what waits --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What waits for an editor, by how long it has waited and by kind; kinds as (kind, number)."""
+
+    pairs: int
+    hour: int
+    day: int
+    week: int
+    older: int
+    oldest: datetime | None
+    groups: int
+    kinds: list[tuple[str, int]]
+
+
+def queue() -> Queue:
+    return cache.get_or_set("statistics:queue", _queue, FRESH_SECONDS)
+
+
+def _queue() -> Queue:
+    now = timezone.now()
+
+    def since(**span: int) -> Count:
+        return Count("pk", filter=Q(created_at__gte=now - timedelta(**span)))
+
+    rows = list(
+        NewsLink.objects.filter(status=NewsLink.Status.PENDING)
+        .order_by()
+        .values("kind")
+        .annotate(
+            pairs=Count("pk"),
+            hour=since(hours=1),
+            day=since(days=1),
+            week=since(days=7),
+            oldest=Min("created_at"),
+        )
+    )
+    pairs, hour, day, week = (sum(row[name] for row in rows) for name in ("pairs", "hour", "day", "week"))
+    groups = NewsCluster.objects.filter(state=NewsCluster.State.OPEN, size__gte=2).order_by().count()
+    kinds = sorted(((row["kind"], row["pairs"]) for row in rows), key=lambda row: (-row[1], row[0]))
+    oldest = min((row["oldest"] for row in rows), default=None)
+    return Queue(pairs, hour, day - hour, week - day, pairs - week, oldest, groups, kinds)
+
+
+# -- what people decide ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EditorLine:
+    """What a person decided. counts: by verdict on pairs, or by action on groups."""
+
+    name: str
+    counts: Counter[str]
+
+    @property
+    def total(self) -> int:
+        return self.counts.total()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    columns: list[str]
+    editors: list[EditorLine]
+
+    @property
+    def total(self) -> int:
+        return sum(line.total for line in self.editors)
+
+
+def verdicts(chosen: Period) -> Verdicts:
+    """Decisions of the period that still hold, by editor and kind; who decided most is first."""
+    return _fresh("verdicts", chosen, lambda: _verdicts(chosen))
+
+
+def _decided(chosen: Period) -> QuerySet[NewsDecision]:
+    rows = NewsDecision.objects.filter(created_at__gte=chosen.start, created_at__lt=chosen.end)
+    return rows.filter(undone_by=None).exclude(action=NewsDecision.Action.UNDO)
+
+
+def _verdicts(chosen: Period) -> Verdicts:
+    counts: dict[int | None, Counter[str]] = defaultdict(Counter)
+    rows = _decided(chosen).order_by().values("actor", "action", "verdict").annotate(number=Count("pk"))
+    for row in rows:
+        is_verdict = row["action"] == NewsDecision.Action.VERDICT
+        counts[row["actor"]][row["verdict"] if is_verdict else row["action"]] += row["number"]
+    people = User.objects.in_bulk([actor for actor in counts if actor])
+    editors = [
+        EditorLine(_name(people[actor]) if actor in people else "", count) for actor, count in counts.items()
+    ]
+    used = {name for count in counts.values() for name in count}
+    return Verdicts(
+        [name for name in VERDICT_ORDER if name in used] + sorted(used - set(VERDICT_ORDER)),
+        sorted(editors, key=lambda line: (-line.total, line.name)),
+    )
+
+
+VERDICT_ORDER = (
+    *("duplicate", "update", "excerpt", "same_event", "template", "different", "unsure"),
+    *(NewsDecision.Action.CONFIRM_CLUSTER, NewsDecision.Action.REMOVE_MEMBER, NewsDecision.Action.SET_LEAD),
+)
+
+
+def _name(user: User) -> str:
+    return user.get_full_name() or user.get_username()
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Folds of the machine that a person looked at."""
+
+    name: str
+    right: int
+    wrong: int
+
+    @property
+    def total(self) -> int:
+        return self.right + self.wrong
+
+    @property
+    def precision(self) -> float | None:
+        return self.right / self.total if self.total else None
+
+    @property
+    def overturned(self) -> float | None:
+        return self.wrong / self.total if self.total else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        return wilson(self.right, self.total)
+
+
+def wilson(hits: int, total: int) -> tuple[float, float] | None:
+    """Where the true share lies with 95 % confidence; honest with few trials, unlike share ± error."""
+    if not total:
+        return None
+    z = 1.96
+    share, spread = hits / total, z * z / total
+    centre = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * sqrt(share * (1 - share) / total + spread / total / 4)
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """Right and wrong folds: all, by the machine's kind, by source; a pair counts for both of its sources."""
+
+    overall: Tally
+    kinds: list[Tally]
+    sources: list[Tally]
+    more: bool = False
+
+
+def overturns(chosen: Period) -> Tallies:
+    """What people said, at the desk, of pairs that the machine had folded: by decisions that still hold."""
+    return _fresh("overturns", chosen, lambda: _overturns(chosen))
+
+
+def _overturns(chosen: Period) -> Tallies:
+    on_pairs = (NewsDecision.Action.VERDICT, NewsDecision.Action.REMOVE_MEMBER)
+    rows = (
+        _decided(chosen)
+        .filter(action__in=on_pairs)
+        .order_by("-created_at", "-pk")
+        .values_list("before", "after", "left__source", "right__source")[: DECISIONS_READ + 1]
+    )
+    found = list(rows)
+    outcomes = [
+        (kind, right, {name for name in names if name})
+        for before, after, *names in found[:DECISIONS_READ]
+        for kind, right in _outcome(before, after)
+    ]
+    return _tallies(outcomes, len(found) > DECISIONS_READ)
+
+
+def _outcome(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, bool]]:
+    """(kind, right) if the machine had folded a pair and a person settled it; once a decision."""
+    for name, link in before.get("links", {}).items():
+        now = after.get("links", {}).get(name)
+        folded = link and link["status"] == NewsLink.Status.AUTO and link["kind"] in NewsLink.FOLDING_KINDS
+        if folded and now and now["status"] in (NewsLink.Status.CONFIRMED, NewsLink.Status.REJECTED):
+            return [(link["kind"], now["status"] == NewsLink.Status.CONFIRMED)]
+    return []
+
+
+def _tallies(outcomes: Sequence[tuple[str, bool, set[str]]], more: bool = False) -> Tallies:
+    kinds: dict[str, Counter[bool]] = defaultdict(Counter)
+    by_source: dict[str, Counter[bool]] = defaultdict(Counter)
+    overall: Counter[bool] = Counter()
+    for kind, right, names in outcomes:
+        overall[right] += 1
+        kinds[kind][right] += 1
+        for name in names:
+            by_source[name][right] += 1
+
+    def line(name: str, counts: Counter[bool]) -> Tally:
+        return Tally(name, counts[True], counts[False])
+
+    worst = sorted(by_source, key=lambda name: (-by_source[name][False], -by_source[name].total(), name))
+    return Tallies(
+        line("", overall),
+        [line(kind, kinds[kind]) for kind in NewsLink.FOLDING_KINDS if kind in kinds],
+        [line(name, by_source[name]) for name in worst[:SOURCES_SHOWN]],
+        more,
+    )
+
+
+# -- the audit ---------------------------------------------------------------------------------------------
+
+SETTLED = (NewsLink.Status.CONFIRMED, NewsLink.Status.REJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditDay:
+    day: date
+    sample: int
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What came of the samples: by day, newest first, and all in all."""
+
+    days: list[AuditDay]
+    tallies: Tallies
+
+    @property
+    def today(self) -> AuditDay | None:
+        return next((line for line in self.days if line.day == timezone.localdate()), None)
+
+
+def audit(chosen: Period) -> Audit:
+    """Not kept: whoever answers wants to see it counted, and a period has few samples."""
+    rows = AuditSample.objects.filter(day__gte=chosen.dates[0], day__lte=chosen.today).order_by("-day")
+    found = list(rows.values_list("day", "kind", "link__status", "link__low__source", "link__high__source"))
+    days: dict[date, Counter[str]] = defaultdict(Counter)
+    outcomes = []
+    for day, kind, status, *names in found:
+        days[day][status] += 1
+        if status in SETTLED:
+            outcomes.append((kind, status == NewsLink.Status.CONFIRMED, {name for name in names if name}))
+    right, wrong = SETTLED
+    lines = [
+        AuditDay(day, counts.total(), Tally("", counts[right], counts[wrong])) for day, counts in days.items()
+    ]
+    return Audit(lines, _tallies(outcomes))
+
+
+def audit_samples(day: date) -> list[AuditSample]:
+    return list(
+        AuditSample.objects.filter(day=day)
+        .select_related("link__low", "link__high")
+        .defer("link__low__content", "link__high__content")
+    )

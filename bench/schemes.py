@@ -1,0 +1,303 @@
+"""One corpus through three schemes, scored alike: this application, the classic SimHash recipe, MinHash LSH.
+
+    python bench/schemes.py --articles A.jsonl [B.jsonl ...] --pairs P --scorer SCORE.py [--json]
+
+Articles: JSON lines with external_id, title, content, source, published_at. The scorer is a program that is
+called with --news, --links, --pairs, --articles, --json; it reads news.csv (external_id, cluster_id) and
+links.csv (left_external_id, right_external_id, status), and prints one JSON object. Everything runs in this
+one process, so that the times can be compared; of several corpora the labelled pairs are also pooled.
+"""
+
+import argparse
+import csv
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jieba
+from datasketch import MinHash, MinHashLSH
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from articles.dedup.clean import clean_body, clean_title
+
+LEAD = 200
+CLASSIC_DISTANCE = 4
+PERMUTATIONS = 128
+GRAM = 5
+JACCARD = 0.5
+NOT_DUPLICATE = "TBN"
+SPACE = re.compile(r"\s+")
+Clusters = dict[str, str]
+
+
+class Article(NamedTuple):
+    external_id: str
+    title: str
+    content: str
+
+
+# --- the classic recipe, written from its description -----------------------------------------------------
+
+
+def classic_simhash(text: str) -> int:
+    """jieba's words, unweighted; each votes with the 64 lowest bits of its MD5."""
+    votes = [0] * 64
+    for word in jieba.lcut(text):
+        digest = int(hashlib.md5(word.encode("utf-8", "replace"), usedforsecurity=False).hexdigest(), 16)
+        for bit in range(64):
+            votes[bit] += 1 if digest >> bit & 1 else -1
+    return sum(1 << bit for bit in range(64) if votes[bit] > 0)
+
+
+def classic(articles: Sequence[Article]) -> Clusters:
+    """Cleaned as this application does it; duplicates are articles with the same MD5 of the title, and those
+    with one of four bands in common and a distance of at most 4."""
+    groups = Groups(len(articles))
+    hashes: list[int] = []
+    seen: dict[str, int] = {}
+    bands: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for place, article in enumerate(articles):
+        title = SPACE.sub("", clean_title(article.title))
+        body = SPACE.sub("", clean_body(article.content))
+        md5 = hashlib.md5(title.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+        hashes.append(classic_simhash(title + body[:LEAD]))
+        groups.join(place, seen.setdefault(md5, place))
+        for number in range(4):
+            band = bands[number, hashes[place] >> 16 * number & 0xFFFF]
+            for other in band:
+                if (hashes[place] ^ hashes[other]).bit_count() <= CLASSIC_DISTANCE:
+                    groups.join(place, other)
+            band.append(place)
+    return groups.clusters(articles)
+
+
+# --- MinHash LSH by datasketch ----------------------------------------------------------------------------
+
+
+def sketch(text: str) -> MinHash:
+    text = SPACE.sub("", text)
+    found = MinHash(num_perm=PERMUTATIONS)
+    found.update_batch(
+        [text[i : i + GRAM].encode("utf-8", "replace") for i in range(max(1, len(text) - GRAM + 1))]
+    )
+    return found
+
+
+def minhash(articles: Sequence[Article]) -> Clusters:
+    """5-character shingles without white space, 128 permutations, estimated Jaccard >= 0.5."""
+    groups = Groups(len(articles))
+    index = MinHashLSH(threshold=JACCARD, num_perm=PERMUTATIONS)
+    sketches: list[MinHash] = []
+    for place, article in enumerate(articles):
+        sketches.append(sketch(article.title + article.content))
+        for other in index.query(sketches[place]):
+            if sketches[place].jaccard(sketches[other]) >= JACCARD:
+                groups.join(place, other)
+        index.insert(place, sketches[place])
+    return groups.clusters(articles)
+
+
+class Groups:
+    """Union-find."""
+
+    def __init__(self, size: int) -> None:
+        self.parent = list(range(size))
+
+    def root(self, place: int) -> int:
+        while self.parent[place] != place:
+            self.parent[place] = self.parent[self.parent[place]]
+            place = self.parent[place]
+        return place
+
+    def join(self, one: int, other: int) -> None:
+        self.parent[self.root(one)] = self.root(other)
+
+    def clusters(self, articles: Sequence[Article]) -> Clusters:
+        """external_id -> cluster, '' where an article stands alone."""
+        members = defaultdict(list)
+        for place, article in enumerate(articles):
+            members[self.root(place)].append(article.external_id)
+        return {id_: str(root) if len(ids) > 1 else "" for root, ids in members.items() for id_ in ids}
+
+
+def run_peer(scheme: Callable[[Sequence[Article]], Clusters], path: Path, folder: Path) -> float:
+    started = time.perf_counter()
+    found = scheme(read_articles(path))
+    seconds = time.perf_counter() - started
+    write_csv(folder / "news.csv", ("external_id", "cluster_id"), found.items())
+    # Neither scheme asks anybody.
+    write_csv(folder / "links.csv", ("left_external_id", "right_external_id", "status"), ())
+    return seconds
+
+
+def read_articles(path: Path) -> list[Article]:
+    with path.open(encoding="utf-8") as lines:
+        rows = map(json.loads, lines)
+        return [Article(row["external_id"], row["title"], row["content"]) for row in rows]
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+# --- this application -------------------------------------------------------------------------------------
+
+
+def start_application(folder: Path) -> None:
+    os.environ |= {"NEWSDEDUP_VAR": str(folder), "DJANGO_SETTINGS_MODULE": "newsdedup_site.settings"}
+    os.environ |= {"DATABASE_URL": f"sqlite:///{folder}/none.sqlite3", "DEBUG": "false"}
+    os.environ.setdefault("SECRET_KEY", "bench")
+    import django
+
+    django.setup()
+
+
+def run_application(path: Path, folder: Path) -> float:
+    """`import_news --wait` into a new SQLite file; the exports are not part of the time."""
+    from django.core.management import call_command
+    from django.db import connection
+
+    connection.close()
+    connection.settings_dict["NAME"] = str(folder / "news.sqlite3")
+    call_command("migrate", verbosity=0)
+    # What is rejected is written beside the file: into the temporary folder.
+    link = folder / path.name
+    link.symlink_to(path.resolve())
+    with Path(os.devnull).open("w") as nowhere:
+        started = time.perf_counter()
+        call_command("import_news", str(link), wait=True, stdout=nowhere)
+        seconds = time.perf_counter() - started
+        for kind in ("news", "links"):
+            call_command(f"export_{kind}", output=folder / f"{kind}.csv", stdout=nowhere)
+    return seconds
+
+
+# --- figures ----------------------------------------------------------------------------------------------
+
+SCHEMES: dict[str, Callable[[Path, Path], float]] = {
+    "this application": run_application,
+    "classic SimHash": lambda path, folder: run_peer(classic, path, folder),
+    "MinHash LSH": lambda path, folder: run_peer(minhash, path, folder),
+}
+COLUMNS = (
+    *("precision", "recall", "F1", "caught", "others queued", "U folded", "E folded"),
+    *("largest", "no text shared", "seconds", "articles/s"),
+)
+
+
+def score(scorer: Path, pairs: Path, articles: Path, folder: Path) -> dict[str, Any]:
+    files = {
+        "--news": folder / "news.csv",
+        "--links": folder / "links.csv",
+        "--pairs": pairs,
+        "--articles": articles,
+    }
+    arguments = [str(part) for option in files.items() for part in option]
+    done = subprocess.run(
+        [sys.executable, str(scorer), *arguments, "--json"], capture_output=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def figures(found: dict[str, Any]) -> dict[str, float]:
+    """Precision and the like from the numbers of pairs of each label."""
+    labels = defaultdict(lambda: {"n": 0, "folded": 0, "queued": 0}, found["by_label"])
+    right = labels["D"]["folded"]
+    wrong = sum(labels[label]["folded"] for label in NOT_DUPLICATE)
+    others = sum(labels[label]["n"] for label in NOT_DUPLICATE)
+    duplicates = max(1, labels["D"]["n"])
+    precision, recall = right / max(1, right + wrong), right / duplicates
+    return {
+        "precision": precision,
+        "recall": recall,
+        "F1": 2 * precision * recall / max(1e-9, precision + recall),
+        "caught": (right + labels["D"]["queued"]) / duplicates,
+        "others queued": sum(labels[label]["queued"] for label in NOT_DUPLICATE) / max(1, others),
+        "U folded": labels["U"]["folded"],
+        "E folded": labels["E"]["folded"],
+        "largest": found["largest_cluster"],
+        "no text shared": found.get("folded_pairs_sharing_no_text", 0),
+        "seconds": found["seconds"],
+        "articles/s": found["articles"] / found["seconds"],
+    }
+
+
+def pooled(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    labels: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for result in results:
+        for label, counts in result["by_label"].items():
+            for name, count in counts.items():
+                labels[label][name] += count
+    summed = ("articles", "seconds", "folded_pairs", "folded_pairs_sharing_no_text")
+    return {
+        "by_label": labels,
+        "largest_cluster": max(result["largest_cluster"] for result in results),
+        **{name: sum(result.get(name, 0) for result in results) for name in summed},
+    }
+
+
+def print_table(name: str, results: dict[str, dict[str, Any]]) -> None:
+    print(f"\n{name}\n\n| | {' | '.join(COLUMNS)} |\n| --- |{' --- |' * len(COLUMNS)}")
+    for scheme, result in results.items():
+        cells = [cell(name, value) for name, value in figures(result).items()]
+        print(f"| {scheme} | {' | '.join(cells)} |", flush=True)
+
+
+def cell(name: str, value: float) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.1f}" if name == "seconds" else f"{value:.0f}" if value > 1 else f"{value:.3f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--articles", nargs="+", type=Path, required=True)
+    parser.add_argument("--pairs", type=Path, required=True)
+    parser.add_argument("--scorer", type=Path, required=True)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep news.csv and links.csv there")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="newsdedup-bench-") as temporary:
+        folder = arguments.keep or Path(temporary)
+        start_application(folder)
+        jieba.initialize()
+        corpora = {path.stem: run_all(path, folder / path.stem, arguments) for path in arguments.articles}
+    if len(corpora) > 1:
+        corpora["all"] = {
+            scheme: pooled([results[scheme] for results in corpora.values()]) for scheme in SCHEMES
+        }
+        if not arguments.json:
+            print_table("all", corpora["all"])
+    if arguments.json:
+        print(json.dumps(corpora, ensure_ascii=False))
+
+
+def run_all(path: Path, folder: Path, arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    results = {}
+    for scheme, run in SCHEMES.items():
+        place = folder / scheme.replace(" ", "-")
+        place.mkdir(parents=True)
+        seconds = run(path, place)
+        results[scheme] = score(arguments.scorer, arguments.pairs, path, place) | {"seconds": seconds}
+    if not arguments.json:
+        print_table(path.stem, results)
+    return results
+
+
+if __name__ == "__main__":
+    main()
