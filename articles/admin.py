@@ -18,7 +18,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
@@ -26,13 +26,14 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from articles import selectors
 from articles.forms import OverrideForm, comparison_options
-from articles.models import News, NewsCluster, NewsDecision, NewsLink, Upload
-from articles.services import ingest, review, uploads
+from articles.models import News, NewsCluster, NewsDecision, NewsLink, NewsPassage, Upload
+from articles.services import furniture, ingest, review, uploads
 from articles.templatetags.articles_tags import hex64, score
 
 MAX_AT_ONCE = 1_000
 """Rows of one action: more would keep the browser waiting, and a slip would be large."""
 TITLE_SHOWN = 40
+PASSAGE_SHOWN = 80
 
 
 class ArticleAdmin(admin.ModelAdmin):
@@ -353,6 +354,45 @@ class NewsDecisionAdmin(ReadOnlyAdmin):
     @admin.display(description=gettext_lazy("article"))
     def other_title(self, decision: NewsDecision) -> str:
         return shortened(decision.right_title) if decision.right_title else "–"
+
+
+@admin.register(NewsPassage)
+class NewsPassageAdmin(ReadOnlyAdmin):
+    """Furniture: what was learnt applies by itself; a chief approves it, or makes it count as text again."""
+
+    list_display = ("passage", "source", "articles", "state", "decided_by", "created_at")
+    list_filter = ("state",)
+    list_select_related = ("decided_by",)
+    search_fields = ("text",)
+    actions = ("approve", "reject")
+    fields = ("text", "source", "articles", "places", "state", "decided_by", "created_at")
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("articles.change_newspassage")
+
+    @admin.display(description=gettext_lazy("passage"))
+    def passage(self, passage: NewsPassage) -> str:
+        return Truncator(passage.text).chars(PASSAGE_SHOWN)
+
+    @admin.display(description=gettext_lazy("where it occurs"))
+    def places(self, passage: NewsPassage) -> SafeString | str:
+        rows = (
+            News.objects.filter(pk__in=passage.examples).order_by("pk").values_list("pk", "title", "source")
+        )
+        links = [(page_link("news_detail", pk, shortened(title)), source) for pk, title, source in rows]
+        return format_html_join("", "<div>{} {}</div>", links) or "–"
+
+    @admin.action(description=gettext_lazy("Approve: no part of any story"), permissions=["decide"])
+    def approve(self, request: HttpRequest, rows: QuerySet[NewsPassage]) -> None:
+        self._decide(request, rows, approve=True)
+
+    @admin.action(description=gettext_lazy("Reject: it counts as text again"), permissions=["decide"])
+    def reject(self, request: HttpRequest, rows: QuerySet[NewsPassage]) -> None:
+        self._decide(request, rows, approve=False)
+
+    def _decide(self, request: HttpRequest, rows: QuerySet[NewsPassage], approve: bool) -> None:
+        chosen, actor = self.chosen(request, rows), cast(User, request.user)
+        self.say(request, furniture.decide(chosen, approve=approve, actor=actor))
 
 
 @admin.register(Upload)

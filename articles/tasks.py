@@ -29,8 +29,9 @@ def deduplicate(ids: Sequence[int]) -> None:
 @shared_task(expires=SWEEP_SECONDS)
 def sweep() -> None:
     """Judge what no task names: rows inserted by SQL, and those saved while the broker was away."""
-    from articles.services import pipeline
+    from articles.services import furniture, pipeline
 
+    furniture.settle()
     pipeline.deduplicate_pending(limit_seconds=SWEEP_SECONDS)
 
 

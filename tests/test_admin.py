@@ -7,13 +7,13 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
-from articles.models import News, NewsCluster, NewsDecision, NewsLink, Upload
+from articles.models import News, NewsCluster, NewsDecision, NewsLink, NewsPassage, Upload
 from articles.services import dispatch, pipeline, uploads
 from tests.views.factories import make_cluster, make_decision, make_link, make_news, make_user
 from tests.views.test_lists import queries
 from tests.views.test_pages import HOSTILE
 
-MODELS = (News, NewsLink, NewsCluster, NewsDecision, Upload)
+MODELS = (News, NewsLink, NewsCluster, NewsDecision, NewsPassage, Upload)
 NAMES = [model._meta.model_name for model in MODELS]
 
 
@@ -60,6 +60,7 @@ def fill(count: int) -> None:
         make_decision(cluster, actor=make_user("editor"))
         user = make_user("editor")
         Upload.objects.create(name="a.csv", user=user, token=str(user.pk), state="done")
+        NewsPassage.objects.create(hash=user.pk, text=f"本版第{user.pk}号启事，与正文无关。", decided_by=user)
 
 
 # --- Who and what -----------------------------------------------------------------------------------------
@@ -346,3 +347,24 @@ def test_a_superuser_may_give_everything(db):
 def test_tables_with_composite_keys_are_not_registered():
     registered = {model._meta.model_name for model in admin.site._registry}
     assert not registered & {"newsshingle", "newstext"}
+
+
+# --- Furniture --------------------------------------------------------------------------------------------
+
+
+def test_passage_shows_where_it_occurs_with_its_text_escaped(chief):
+    news = make_news(title=HOSTILE)
+    passage = NewsPassage.objects.create(hash=1, text=HOSTILE, examples=[news.pk])
+    page = chief.get(change(passage)).content.decode()
+    assert reverse("news_detail", args=[news.pk]) in page
+    assert HOSTILE not in page
+
+
+def test_chief_rejects_and_approves_a_passage(chief):
+    passage = NewsPassage.objects.create(hash=1, text="扫码关注本报，每天早上收到头条。")
+    act(chief, NewsPassage, "reject", [passage])
+    passage.refresh_from_db()
+    assert (passage.state, passage.unsettled, passage.decided_by is None) == ("rejected", True, False)
+    act(chief, NewsPassage, "approve", [passage])
+    passage.refresh_from_db()
+    assert passage.state == "approved"

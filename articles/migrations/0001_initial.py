@@ -170,6 +170,7 @@ class Migration(migrations.Migration):
                 ('articles', models.PositiveIntegerField(db_default=0, default=0, editable=False, verbose_name='articles seen with it')),
                 ('examples', models.JSONField(default=list, editable=False, verbose_name='examples')),
                 ('state', articles.models.fields.ExactCharField(choices=[('learnt', 'learnt, applied'), ('approved', 'approved, applied'), ('rejected', 'rejected, not applied')], db_default='learnt', default='learnt', editable=False, max_length=8, verbose_name='state')),
+                ('unsettled', models.BooleanField(db_default=False, default=False, editable=False)),
                 ('created_at', models.DateTimeField(db_default=articles.models.fields.UtcNow(), editable=False, verbose_name='learnt')),
                 ('decided_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='decided by')),
             ],

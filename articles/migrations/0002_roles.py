@@ -3,10 +3,10 @@
 from django.contrib.auth.management import create_permissions
 from django.db import migrations
 
-MODELS = ("news", "newstext", "newslink", "newscluster", "newsdecision", "upload")
+MODELS = ("news", "newstext", "newslink", "newscluster", "newsdecision", "newspassage", "upload")
 VIEWER = [f"view_{model}" for model in MODELS]
 EDITOR = [*VIEWER, "add_newsdecision", "change_newslink", "change_newscluster", "add_upload"]
-CHIEF = [*EDITOR, "add_news", "change_news", "change_upload", "delete_upload"]
+CHIEF = [*EDITOR, "add_news", "change_news", "change_newspassage", "change_upload", "delete_upload"]
 ADMINISTRATOR = [*CHIEF, "delete_news", "view_user", "add_user", "change_user", "view_group"]
 ROLES = {"viewer": VIEWER, "editor": EDITOR, "chief": CHIEF, "administrator": ADMINISTRATOR}
 

@@ -27,6 +27,8 @@ class NewsPassage(models.Model):
     state = ExactCharField(
         _("state"), max_length=8, choices=State, default=State.LEARNT, db_default=State.LEARNT, editable=False
     )
+    # Decided, but the articles that have it have still to be judged again; the sweep does so.
+    unsettled = models.BooleanField(default=False, db_default=False, editable=False)
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,

@@ -71,16 +71,30 @@ def learn_from(crowds: Collection[frozenset[int]], members: dict[int, Member]) -
 
 
 def decide(passage_ids: Collection[int], approve: bool, actor: AbstractBaseUser | None) -> int:
-    """Approve or reject passages; where that changes what applies, the articles with it are judged again."""
+    """Approve or reject passages; where that changes what applies, `settle` has the articles judged again.
+
+    Returns how many were not decided so before.
+    """
     state = NewsPassage.State.APPROVED if approve else NewsPassage.State.REJECTED
     with transaction.atomic():
         passages = list(
             NewsPassage.objects.select_for_update().filter(pk__in=passage_ids).exclude(state=state)
         )
-        changed = [p for p in passages if (p.state == NewsPassage.State.REJECTED) == approve]
+        changed = [p.pk for p in passages if (p.state == NewsPassage.State.REJECTED) == approve]
         NewsPassage.objects.filter(pk__in=[p.pk for p in passages]).update(state=state, decided_by=actor)
-    for passage in changed:
-        judge_again(_articles_with(passage.text))
+        NewsPassage.objects.filter(pk__in=changed).update(unsettled=True)
+    return len(passages)
+
+
+def settle() -> int:
+    """Have the articles judged again whose furniture a person changed; returns the number of passages.
+
+    No index finds a part of a text, so all texts are read: work for the sweep, not for a request.
+    """
+    passages = list(NewsPassage.objects.filter(unsettled=True))
+    if passages:
+        judge_again(_articles_with([passage.text for passage in passages]))
+        NewsPassage.objects.filter(pk__in=[p.pk for p in passages]).update(unsettled=False)
     return len(passages)
 
 
@@ -142,13 +156,12 @@ def _store(passages: Sequence[Passage], ids: Sequence[int]) -> int:
     return len(new)
 
 
-def _articles_with(passage: str) -> list[int]:
-    """Articles that have a passage, looked for in batches: no index can find a part of a text."""
+def _articles_with(passages: Sequence[str]) -> list[int]:
     found: list[int] = []
     last = 0
     while True:
         rows = list(NewsText.objects.filter(pk__gt=last).order_by("pk").values_list("pk", "body")[:SCAN])
         if not rows:
             return found
-        found += [pk for pk, body in rows if passage in body]
+        found += [pk for pk, body in rows if any(passage in body for passage in passages)]
         last = rows[-1][0]

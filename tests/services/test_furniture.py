@@ -76,10 +76,12 @@ def test_rejected_passage_counts_as_text_again_and_approved_one_does_not() -> No
     chief = User.objects.create_user("chief")
     passages = list(NewsPassage.objects.values_list("pk", flat=True))
     furniture.decide(passages, approve=False, actor=chief)
+    furniture.settle()
     assert News.objects.filter(state="pending").count() == 6
     pipeline.deduplicate_pending()
     assert furniture.current().of("").strip(clean_body(NOTICE)) == clean_body(NOTICE)
     furniture.decide(passages, approve=True, actor=chief)
+    furniture.settle()
     pipeline.deduplicate_pending()
     assert furniture.current().of("").strip(clean_body(NOTICE)) == ""
     assert set(NewsPassage.objects.values_list("state", "decided_by")) == {("approved", chief.pk)}
