@@ -1,5 +1,6 @@
 """What people may ask for. A filter that cannot be read is left out and said to be wrong."""
 
+import re
 import secrets
 from typing import Any
 from urllib.parse import urlsplit
@@ -99,6 +100,63 @@ class ClusterFilter(Filter):
     )
 
 
+def _share(label: Any) -> forms.FloatField:
+    widget = forms.NumberInput(attrs={"step": "0.05", "min": "0", "max": "1"})
+    return forms.FloatField(label=label, required=False, min_value=0, max_value=1, widget=widget)
+
+
+class QueueFilter(Filter):
+    """What of the queue a person works on. The kind is chosen by links above the queue."""
+
+    q = forms.CharField(
+        label=_("Title"),
+        required=False,
+        max_length=100,
+        widget=forms.TextInput(
+            attrs={"type": "search", "placeholder": _("Words of the title"), "aria-keyshortcuts": "/"}
+        ),
+    )
+    source = forms.CharField(
+        label=_("Source"),
+        required=False,
+        max_length=100,
+        widget=forms.TextInput(attrs={"list": "sources", "autocomplete": "off", "placeholder": _("all")}),
+    )
+    since = _date(_("From"))
+    until = _date(_("To"))
+    lowest = _share(_("Score from"))
+    highest = _share(_("Score to"))
+    size = forms.IntegerField(
+        label=_("Articles from"),
+        required=False,
+        min_value=2,
+        max_value=1_000_000,
+        widget=forms.NumberInput(attrs={"placeholder": "2"}),
+    )
+    mine = forms.BooleanField(label=_("only what I have open"), required=False)
+    kind = forms.ChoiceField(
+        required=False,
+        choices=[*NewsLink.Kind.choices, ("cluster", ""), ("changed", "")],
+        widget=forms.HiddenInput,
+    )
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        return {name: value for name, value in super().chosen.items() if value is not False}
+
+    @property
+    def narrows(self) -> bool:
+        """Something but the kind is chosen, or cannot be read."""
+        return bool(self.chosen.keys() - {"kind"} or self.errors)
+
+
+class PairFilter(QueueFilter):
+    """Pairs that wait, as a list."""
+
+    mine = None  # type: ignore[assignment]
+    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=[ANY, *NewsLink.Kind.choices])
+
+
 class DecisionForm(forms.Form):
     """A person's word: on a pair with a verdict, on a group without."""
 
@@ -117,6 +175,45 @@ class DecisionForm(forms.Form):
     note = forms.CharField(required=False, max_length=500)
     # The link's status as the person saw it; what changed meanwhile is not overwritten.
     seen = forms.CharField(required=False, max_length=9)
+    # When the group that the person saw had changed last.
+    seen_at = forms.DateTimeField(required=False, widget=forms.HiddenInput)
+
+
+class BulkForm(forms.Form):
+    """What is to be done with a selection; the selection itself stands in the address, see views.bulk."""
+
+    KEEPERS = (
+        ("earliest", _("the earliest article leads")),
+        ("longest", _("the longest article leads")),
+        ("sources", _("the first of these sources leads")),
+    )
+    MOST_SOURCES = 30
+
+    action = forms.ChoiceField(label=_("Verdict"), required=False, choices=DecisionForm.VERDICTS)
+    keeper = forms.ChoiceField(label=_("Lead"), required=False, choices=KEEPERS)
+    sources = forms.CharField(
+        label=_("Sources, the preferred one first"),
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2, "placeholder": _("separated by commas or lines")}),
+    )
+
+    def __init__(self, data: Any, subject: str) -> None:
+        super().__init__(data, label_suffix="")
+        for name in ("keeper", "sources") if subject == "pairs" else ("action",):
+            del self.fields[name]
+
+    def clean_sources(self) -> tuple[str, ...]:
+        names = [name.strip() for name in re.split(r"[,，、;；\n]", self.cleaned_data["sources"])]
+        return tuple(dict.fromkeys(name for name in names if name))[: self.MOST_SOURCES]
+
+
+class ApplyForm(forms.Form):
+    """The word to begin, with what the person saw."""
+
+    note = forms.CharField(required=False, max_length=500)
+    seen = forms.DateTimeField()
+    count = forms.IntegerField(min_value=1)
 
 
 class OverrideForm(DecisionForm):
@@ -198,6 +295,25 @@ def _own_number(address: str) -> str:
     except (Resolver404, ValueError):
         return ""
     return f"#{match.kwargs['pk']}" if match.url_name == "news_detail" else ""
+
+
+class SearchForm(forms.Form):
+    """Another article, by words of its title or however else a person names it."""
+
+    q = forms.CharField(
+        label=_("The other article"),
+        max_length=1000,
+        widget=forms.TextInput(
+            attrs={"type": "search", "placeholder": _("Words of the title, number, id or address")}
+        ),
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, label_suffix="")
+
+    def clean_q(self) -> str:
+        words = self.cleaned_data["q"]
+        return _own_number(words) or words
 
 
 class PairForm(forms.Form):

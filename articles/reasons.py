@@ -24,6 +24,7 @@ REASONS = {
     "short_in_long": gettext_noop("the short text is part of the long one"),
     "text_added": gettext_noop("%(chars)s characters added"),
     "too_short": gettext_noop("too little text to judge"),
+    "only_furniture": gettext_noop("nothing but passages that other stories have too"),
     "cluster_reviewed": gettext_noop("the cluster has been reviewed: an editor decides on changes"),
     "by_person": gettext_noop("decided by a person"),
 }
@@ -34,6 +35,12 @@ SHARES = {"containment": ("left", "right"), "title_similar": ("score",)}
 def render(reasons: Iterable[Any]) -> str:
     """Reasons as one line in the language that is active; a code that is not known prints as itself."""
     return "; ".join(_render(reason) for reason in reasons)
+
+
+def turned(reasons: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The same reasons with the pair's sides exchanged."""
+    sides = {"left": "right", "right": "left"}
+    return [{sides.get(name, name): value for name, value in reason.items()} for reason in reasons]
 
 
 def _render(reason: Any) -> str:

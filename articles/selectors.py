@@ -13,6 +13,7 @@ from django.utils import timezone
 from articles.dedup import diff
 from articles.dedup.clean import drop_invisible, replace_surrogates, squeeze_spaces, strip_markup
 from articles.models import News, NewsCluster, NewsDecision, NewsLink, Upload
+from articles.reasons import turned
 
 PAGE_SIZE = 50
 MEMBERS_SIZE = 100
@@ -104,7 +105,9 @@ def count(rows: QuerySet[Any]) -> Bounded:
     return Bounded(min(number, COUNT_UP_TO), number > COUNT_UP_TO)
 
 
-def _published(rows: QuerySet[Any], moment: str, since: date | None, until: date | None) -> QuerySet[Any]:
+def published_between(
+    rows: QuerySet[Any], moment: str, since: date | None, until: date | None
+) -> QuerySet[Any]:
     """Whole days in the desk's time zone. Not __date: MySQL finds nothing with it without zone tables."""
     if since:
         rows = rows.filter(**{f"{moment}__gte": _midnight(since)})
@@ -139,7 +142,7 @@ def news_list(
         rows = rows.exclude(verdict=News.Verdict.DUPLICATE)
     if upload is not None:
         rows = rows.filter(upload=upload)
-    rows = _published(rows, "published_at", since, until)
+    rows = published_between(rows, "published_at", since, until)
     if q:
         rows = _titled(rows, q)
     if source:
@@ -230,7 +233,7 @@ def cluster_list(
     if q:
         newest = NewsCluster.objects.aggregate(newest=Max("pk"))["newest"] or 0
         rows = rows.filter(pk__gt=newest - SEARCH_ROWS, lead__title__icontains=q)
-    return _published(rows, "last_published", since, until)
+    return published_between(rows, "last_published", since, until)
 
 
 def source_counts(clusters: Iterable[NewsCluster]) -> dict[int, int]:
@@ -316,12 +319,7 @@ class PairLink:
     @property
     def reasons(self) -> list[Reason]:
         """The stored reasons, whose left is the lower id, with the sides as they are shown."""
-        if self.left_is_low:
-            return self.link.reasons
-        sides = {"left": "right", "right": "left"}
-        return [
-            {sides.get(name, name): value for name, value in reason.items()} for reason in self.link.reasons
-        ]
+        return self.link.reasons if self.left_is_low else turned(self.link.reasons)
 
     @property
     def other_reasons(self) -> list[Reason]:

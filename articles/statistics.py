@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from math import sqrt
+from random import randrange
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -18,8 +19,12 @@ SOURCES_SHOWN = 20
 PERIODS = (7, 30, 90)
 # Figures of whole days hardly change within a minute, and many people look at them.
 FRESH_SECONDS = 60
+# A day that is over changes only by late verdicts: its articles are counted again after one to two of these.
+SETTLED_SECONDS = 1_800
 # Decisions whose rows before and after are compared; the newest of a period.
-DECISIONS_READ = 2_000
+DECISIONS_READ = 1_000
+# Articles by (verdict, source).
+DayCounts = dict[tuple[str, str], int]
 
 
 # -- days --------------------------------------------------------------------------------------------------
@@ -47,7 +52,8 @@ class Period:
 
 def period(days: str | int | None) -> Period:
     """One of PERIODS; whatever else is asked for is the middle one."""
-    wanted = int(days) if str(days).isascii() and str(days).isdigit() and len(str(days)) < 4 else 0
+    said = str(days)
+    wanted = int(said) if said.isascii() and said.isdigit() and len(said) < 4 else 0
     return Period(wanted if wanted in PERIODS else PERIODS[1], timezone.localdate())
 
 
@@ -78,32 +84,27 @@ class IntakeDay:
 
 
 def intake(chosen: Period) -> list[IntakeDay]:
-    return _fresh("intake", chosen, lambda: _intake(chosen))
-
-
-def _intake(chosen: Period) -> list[IntakeDay]:
-    """One range of an index for each day: the database knows neither the desk's days nor its time zone."""
-    parts = [_verdicts_on(day).annotate(day=Value(number)) for number, day in enumerate(chosen.dates)]
-    counts: dict[int, Counter[str]] = defaultdict(Counter)
-    for row in parts[0].union(*parts[1:], all=True):
-        counts[row["day"]][row["verdict"]] = row["articles"]
+    counts = _fresh("intake", chosen, lambda: _by_day(chosen))
     undecided = (News.Verdict.SUSPECTED, News.Verdict.NONE)
     return [
         IntakeDay(
             day,
-            counts[number].total(),
-            counts[number][News.Verdict.DUPLICATE],
-            sum(counts[number][verdict] for verdict in undecided),
+            count.total(),
+            count[News.Verdict.DUPLICATE],
+            sum(count[verdict] for verdict in undecided),
         )
-        for number, day in enumerate(chosen.dates)
+        for day, count in counts
     ]
 
 
-def _verdicts_on(day: date) -> QuerySet[News, dict[str, Any]]:
-    seen = News.objects.filter(
-        created_at__gte=_midnight(day), created_at__lt=_midnight(day + timedelta(days=1))
-    )
-    return seen.order_by().values("verdict").annotate(articles=Count("pk"))
+def _by_day(chosen: Period) -> list[tuple[date, Counter[str]]]:
+    found: list[tuple[date, Counter[str]]] = []
+    for day, rows in _days(chosen):
+        count: Counter[str] = Counter()
+        for (verdict, _source), number in rows.items():
+            count[verdict] += number
+        found.append((day, count))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +124,44 @@ def sources(chosen: Period) -> list[SourceIntake]:
 
 
 def _sources(chosen: Period) -> list[SourceIntake]:
-    rows = (
-        News.objects.filter(created_at__gte=chosen.start, created_at__lt=chosen.end)
-        .order_by()
-        .values("source")
-        .annotate(articles=Count("pk"), duplicates=Count("pk", filter=Q(verdict=News.Verdict.DUPLICATE)))
-        .order_by("-articles", "source")[:SOURCES_SHOWN]
+    articles: Counter[str] = Counter()
+    duplicates: Counter[str] = Counter()
+    for _day, rows in _days(chosen):
+        for (verdict, source), number in rows.items():
+            articles[source] += number
+            if verdict == News.Verdict.DUPLICATE:
+                duplicates[source] += number
+    first = sorted(articles, key=lambda source: (-articles[source], source))[:SOURCES_SHOWN]
+    return [SourceIntake(source, articles[source], duplicates[source]) for source in first]
+
+
+def _days(chosen: Period) -> list[tuple[date, DayCounts]]:
+    """What came in on each day. Days that are over are counted once in a while, and not all at once."""
+    keys = {day: f"statistics:day:{day}" for day in chosen.dates}
+    over = [keys[day] for day in chosen.dates if day != chosen.today]
+    known = cache.get_many(over)
+    missing = [day for day, key in keys.items() if key not in known]
+    counted = _count(missing)
+    for day in missing:
+        if day != chosen.today:
+            cache.set(keys[day], counted[day], SETTLED_SECONDS + randrange(SETTLED_SECONDS))
+    return [(day, counted[day] if day in counted else known[key]) for day, key in keys.items()]
+
+
+def _count(days: Sequence[date]) -> dict[date, DayCounts]:
+    """One range of an index for each day: the database knows neither the desk's days nor its time zone."""
+    parts = [_seen_on(day).annotate(day=Value(number)) for number, day in enumerate(days)]
+    counts: dict[date, DayCounts] = {day: {} for day in days}
+    for row in parts[0].union(*parts[1:], all=True) if parts else ():
+        counts[days[row["day"]]][row["verdict"], row["source"]] = row["articles"]
+    return counts
+
+
+def _seen_on(day: date) -> Any:
+    seen = News.objects.filter(
+        created_at__gte=_midnight(day), created_at__lt=_midnight(day + timedelta(days=1))
     )
-    return [SourceIntake(**row) for row in rows]
+    return seen.order_by().values("verdict", "source").annotate(articles=Count("pk"))
 
 
 # -- what waits --------------------------------------------------------------------------------------------
@@ -151,7 +182,8 @@ class Queue:
 
 
 def queue() -> Queue:
-    return cache.get_or_set("statistics:queue", _queue, FRESH_SECONDS)
+    found: Queue = cache.get_or_set("statistics:queue", _queue, FRESH_SECONDS)  # type: ignore[assignment]
+    return found
 
 
 def _queue() -> Queue:
@@ -209,17 +241,32 @@ def verdicts(chosen: Period) -> Verdicts:
     return _fresh("verdicts", chosen, lambda: _verdicts(chosen))
 
 
-def _decided(chosen: Period) -> QuerySet[NewsDecision]:
+def _made(chosen: Period) -> QuerySet[NewsDecision]:
     rows = NewsDecision.objects.filter(created_at__gte=chosen.start, created_at__lt=chosen.end)
-    return rows.filter(undone_by=None).exclude(action=NewsDecision.Action.UNDO)
+    return rows.exclude(action=NewsDecision.Action.UNDO).order_by()
+
+
+def _undone(chosen: Period) -> list[tuple[int | None, str, str, int]]:
+    """Of the period's decisions those that were undone, one by one."""
+    undone = NewsDecision.objects.filter(created_at__gte=chosen.start, action=NewsDecision.Action.UNDO)
+    columns = ("undoes__actor", "undoes__action", "undoes__verdict", "undoes__created_at")
+    return [
+        (actor, action, verdict, 1)
+        for actor, action, verdict, when in undone.order_by().values_list(*columns)
+        if when and chosen.start <= when < chosen.end
+    ]
 
 
 def _verdicts(chosen: Period) -> Verdicts:
     counts: dict[int | None, Counter[str]] = defaultdict(Counter)
-    rows = _decided(chosen).order_by().values("actor", "action", "verdict").annotate(number=Count("pk"))
-    for row in rows:
-        is_verdict = row["action"] == NewsDecision.Action.VERDICT
-        counts[row["actor"]][row["verdict"] if is_verdict else row["action"]] += row["number"]
+    made = _made(chosen).values_list("actor", "action", "verdict").annotate(number=Count("pk"))
+    # Few are undone: taken off again, the count of all needs nothing but its index.
+    taken_back = _undone(chosen)
+    for rows, sign in ((made, 1), (taken_back, -1)):
+        for actor, action, verdict, number in rows:
+            is_verdict = action == NewsDecision.Action.VERDICT
+            counts[actor][verdict if is_verdict else action] += sign * number
+    counts = {actor: +count for actor, count in counts.items() if +count}
     people = User.objects.in_bulk([actor for actor in counts if actor])
     editors = [
         EditorLine(_name(people[actor]) if actor in people else "", count) for actor, count in counts.items()
@@ -295,8 +342,8 @@ def overturns(chosen: Period) -> Tallies:
 def _overturns(chosen: Period) -> Tallies:
     on_pairs = (NewsDecision.Action.VERDICT, NewsDecision.Action.REMOVE_MEMBER)
     rows = (
-        _decided(chosen)
-        .filter(action__in=on_pairs)
+        _made(chosen)
+        .filter(undone_by=None, action__in=on_pairs)
         .order_by("-created_at", "-pk")
         .values_list("before", "after", "left__source", "right__source")[: DECISIONS_READ + 1]
     )

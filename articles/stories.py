@@ -36,13 +36,14 @@ class Copy:
     Attributes:
         kept: share of the lead that it has; None where one of them has no text to compare.
         own: share of it that the lead does not have.
-        attribution: what it says of the lead's outlet; None for the lead itself.
+        attribution: what it says of the lead's outlet; of the lead itself whose report it says it is.
     """
 
     news: News
     kept: float | None
     own: float | None
     attribution: attribution.Attribution | None
+    is_lead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +74,23 @@ class Timeline:
         return self.step >= timedelta(days=1)
 
 
-def copies_of(cluster: NewsCluster, page: Any = None) -> Page:
+def copies_of(cluster: NewsCluster, page: Any = None) -> Page[Any]:
     """A page of the group's articles, the lead's order, each with what it kept; a Page of Copy."""
     rows = selectors.members_of(cluster).annotate(
         start=Left("content", TEXT_ENDS), end=Right("content", TEXT_ENDS), length=Length("content")
     )
-    shown = Paginator(rows, COPIES_SIZE).get_page(page)
+    shown: Page = Paginator(rows, COPIES_SIZE).get_page(page)
     members = list(shown.object_list)
     lead = _origin(cluster.lead) if cluster.lead else None
     shares = _shares(cluster.lead, members)
     shown.object_list = [_copy(news, cluster, lead, shares.get(news.pk)) for news in members]
     return shown
+
+
+def credit_counts(copies: Iterable[Copy]) -> Counter[str]:
+    """How many of the copies shown say what of their origin; the lead and its own outlet's are none."""
+    kinds = (copy.attribution.kind for copy in copies if copy.attribution and not copy.is_lead)
+    return Counter(kind for kind in kinds if kind not in (attribution.OWN, attribution.UNKNOWN))
 
 
 def _copy(
@@ -93,7 +100,7 @@ def _copy(
     shares: tuple[float, float] | None,
 ) -> Copy:
     if news.pk == cluster.lead_id:
-        return Copy(news, 1.0, 0.0, None)
+        return Copy(news, 1.0, 0.0, attribution.signature(lead) if lead else None, is_lead=True)
     said = attribution.attribute(lead, _article(news)) if lead else None
     kept, taken = shares or (None, None)
     return Copy(news, kept, None if taken is None else 1 - taken, said)
@@ -153,7 +160,7 @@ def sources_of(cluster: NewsCluster) -> list[SourceLine]:
 def timeline_of(cluster: NewsCluster) -> Timeline:
     """How many articles came out when, in at most BARS stretches of equal, round length."""
     dated = cluster.members.exclude(published_at=None).order_by("published_at")
-    moments = list(dated.values_list("published_at", flat=True)[:MOMENTS])
+    moments = [moment for moment in dated.values_list("published_at", flat=True)[:MOMENTS] if moment]
     if not moments:
         return Timeline(timedelta(days=1), [], cluster.size)
     step = _step(moments[-1] - moments[0])

@@ -29,8 +29,9 @@ def deduplicate(ids: Sequence[int]) -> None:
 @shared_task(expires=SWEEP_SECONDS)
 def sweep() -> None:
     """Judge what no task names: rows inserted by SQL, and those saved while the broker was away."""
-    from articles.services import furniture, pipeline
+    from articles.services import bulk, furniture, pipeline
 
+    bulk.resume()
     furniture.settle()
     pipeline.deduplicate_pending(limit_seconds=SWEEP_SECONDS)
 
@@ -49,3 +50,11 @@ def sweep_uploads() -> None:
     from articles.services import uploads
 
     uploads.sweep()
+
+
+@shared_task(**RETRY)
+def run_bulk(run_id: str) -> None:
+    """Carry on with a bulk action, as far as that is still to be done."""
+    from articles.services import bulk
+
+    bulk.run(run_id)

@@ -1,9 +1,10 @@
 """Make pairs from real articles: one fact flipped, or a cosmetic edit alone; print how many are folded.
 
-    python bench/flips.py ARTICLES.jsonl [--count 400] [--seed 1] [--errors]
+    python bench/flips.py ARTICLES.jsonl ... [--count 400] [--seed 1] [--peers] [--errors]
 
 A flip changes one fact of the headline or opening everywhere in the article, so the two must not be folded.
 A cosmetic edit is what an outlet does to a reprint, so the two must be folded, or at least queued.
+Of several files `count` pairs are made from each. --peers: what the classic recipe and MinHash fold of them.
 """
 
 import argparse
@@ -23,10 +24,13 @@ from articles.dedup import tokens
 from articles.dedup.clean import clean_body, clean_title
 from articles.dedup.evidence import Text
 from articles.dedup.verdict import Item, Verdict, judge
+from bench.schemes import classic_folds, classic_print, minhash_folds, sketch
 
 Article = tuple[str, str]
 Edit = Callable[[str, str, random.Random], Article | None]
 
+OUTCOMES = ("folded", "queued", "apart")
+PEERS = ("classic", "minhash")
 OPENING = 150
 CITIES = (
     "北京 上海 广州 深圳 杭州 南京 武汉 成都 重庆 天津 西安 郑州 长沙 沈阳 青岛 济南 大连 厦门 福州 昆明 "
@@ -271,20 +275,30 @@ def verdict(one: Article, other: Article) -> Verdict:
     return judge(left, right)
 
 
-def report(articles: list[Article], edits: tuple[Edit, ...], arguments: argparse.Namespace) -> None:
+def report(corpora: list[list[Article]], edits: tuple[Edit, ...], arguments: argparse.Namespace) -> None:
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
-    for name, one, other in pairs(articles, edits, arguments.count, arguments.seed):
-        found = verdict(one, other)
-        outcome = "folded" if found.folds else "queued" if found.queued else "apart"
-        kinds[name][outcome] += 1
-        if arguments.errors and (outcome == "folded") == name.startswith("flip"):
-            facts = [(r["code"], r["left"], r["right"]) for r in found.reasons if "differs" in r["code"]]
-            print(f"  {name} {found.kind}: {first_change(one, other)} | {one[0]} {facts}")
+    for articles in corpora:
+        for name, one, other in pairs(articles, edits, arguments.count, arguments.seed):
+            found = verdict(one, other)
+            outcome = "folded" if found.folds else "queued" if found.queued else "apart"
+            kinds[name][outcome] += 1
+            if arguments.peers:
+                kinds[name] += Counter(peers(one, other))
+            if arguments.errors and (outcome == "folded") == name.startswith("flip"):
+                facts = [(r["code"], r["left"], r["right"]) for r in found.reasons if "differs" in r["code"]]
+                print(f"  {name} {found.kind}: {first_change(one, other)} | {one[0]} {facts}")
     total: Counter[str] = Counter()
     for name, counts in kinds.items():
         total += counts
-        print_row(name, counts)
-    print_row("all", total)
+        print_row(name, counts, arguments.peers)
+    print_row("all", total, arguments.peers)
+
+
+def peers(one: Article, other: Article) -> list[str]:
+    """Which of the other schemes fold the two."""
+    classic = classic_folds(classic_print(*one), classic_print(*other))
+    minhash = minhash_folds(sketch("".join(one)), sketch("".join(other)))
+    return ["classic"] * classic + ["minhash"] * minhash
 
 
 def first_change(one: Article, other: Article) -> str:
@@ -296,30 +310,30 @@ def first_change(one: Article, other: Article) -> str:
     return f"{place} {left[start : place + 14]!r} -> {right[start : place + 14]!r}"
 
 
-def print_row(name: str, counts: Counter[str]) -> None:
-    made = max(counts.total(), 1)
-    shares = "  ".join(
-        f"{outcome} {counts[outcome] / made:6.1%}" for outcome in ("folded", "queued", "apart")
-    )
-    print(f"{name:20} n {counts.total():4}  {shares}")
+def print_row(name: str, counts: Counter[str], with_peers: bool) -> None:
+    made = max(sum(counts[outcome] for outcome in OUTCOMES), 1)
+    shown = (*OUTCOMES, *(PEERS if with_peers else ()))
+    shares = "  ".join(f"{outcome} {counts[outcome] / made:6.1%}" for outcome in shown)
+    print(f"{name:20} n {made:4}  {shares}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("articles", help="JSONL with title and content")
+    parser.add_argument("articles", nargs="+", help="JSONL with title and content")
     parser.add_argument("--count", type=int, default=100, help="pairs of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shortest", type=int, default=100)
     parser.add_argument("--longest", type=int, default=5000)
+    parser.add_argument("--peers", action="store_true", help="the classic recipe and MinHash as well")
     parser.add_argument("--errors", action="store_true", help="print each wrong pair")
     arguments = parser.parse_args()
-    articles = read_articles(arguments.articles, arguments.shortest, arguments.longest)
+    corpora = [read_articles(path, arguments.shortest, arguments.longest) for path in arguments.articles]
     for title, edits in (
         ("Flips: none may be folded", FLIPS),
         ("Cosmetic edits: all should be folded", EDITS),
     ):
         print(f"\n{title}")
-        report(articles, edits, arguments)
+        report(corpora, edits, arguments)
 
 
 if __name__ == "__main__":

@@ -100,6 +100,17 @@ def fill(articles: int, clusters: int) -> None:
         ]
         News.objects.bulk_update(moves, ["cluster", "duplicate_of"], batch_size=200)
     write(NewsLink, links(chance, rows))
+    fill_queue(articles)
+
+
+def fill_queue(articles: int) -> None:
+    from django.db import transaction
+
+    from articles.services import queue
+
+    for start in range(1, articles + 1, BATCH):
+        with transaction.atomic():
+            queue.refresh(range(start, start + BATCH))
 
 
 Row = tuple[int, int | None, int | None]
@@ -222,10 +233,11 @@ def batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
 def say_what_is_there(seconds: float) -> None:
     from django.db import connection
 
-    from articles.models import News, NewsCluster, NewsLink
+    from articles.models import News, NewsCluster, NewsLink, ReviewItem
 
     counts = ", ".join(
-        f"{model.objects.count():,} {model._meta.db_table}" for model in (News, NewsCluster, NewsLink)
+        f"{model.objects.count():,} {model._meta.db_table}"
+        for model in (News, NewsCluster, NewsLink, ReviewItem)
     )
     version = ".".join(map(str, connection.get_database_version()))
     print(
@@ -269,7 +281,26 @@ def pages() -> Iterator[tuple[str, str]]:
     largest = NewsCluster.objects.order_by("-size").values_list("pk", flat=True)[0]
     yield f"cluster of {LARGEST}, first page", f"/clusters/{largest}/"
     yield f"cluster of {LARGEST}, last page", f"/clusters/{largest}/?page=5"
+    yield from desk()
     yield from admin_lists()
+
+
+def desk() -> Iterator[tuple[str, str]]:
+    from articles.models import NewsCluster, ReviewItem
+
+    items = ReviewItem.objects.order_by("-priority", "-id")
+    for place, number in (("top", 0), ("middle", items.count() // 2), ("end", items.count() - 1)):
+        item = items[number]
+        yield f"desk, {place} of the queue", f"/desk/?item={item.key}&after={item.place}"
+    yield "desk, queue alone", "/desk/queue/"
+    yield "desk, pairs of a kind", "/desk/?kind=update"
+    yield "desk, one source", f"/desk/?source={OUTLETS[0]}"
+    yield "desk, 20 articles or more", "/desk/?size=20"
+    yield "desk, score 0.5 to 0.6", "/desk/?lowest=0.5&highest=0.6"
+    yield "desk, 30 days", "/desk/?since=2026-01-01&until=2026-01-30"
+    yield "desk, title search without a find", "/desk/?q=没有这样的标题"
+    largest = NewsCluster.objects.filter(state="open").order_by("-size").values_list("pk", flat=True)[0]
+    yield f"desk, group of {LARGEST}", f"/desk/?item=c{largest}"
 
 
 def deep(name: str, address: str, rows: Any, moment: str) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,6 @@ Labels: D duplicate, U update, E excerpt, S same event, T template twins, B furn
 
 import argparse
 import csv
-import hashlib
 import json
 import os
 import sys
@@ -18,20 +17,14 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
-import jieba
-from datasketch import MinHash
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from articles.dedup.clean import clean_body, clean_title
 from articles.dedup.evidence import Text
 from articles.dedup.verdict import FOLDING, QUEUED, Item, Verdict, judge
+from bench.schemes import classic_folds, classic_print, minhash_folds, sketch
 
 NOT_DUPLICATE = "TBN"
-LEAD = 200
-CLASSIC_DISTANCE = 4
-PERMUTATIONS = 128
-JACCARD = 0.5
 Judged = tuple[dict[str, str], Verdict]
 
 
@@ -82,33 +75,14 @@ def figures(judged: list[Judged]) -> dict[str, float]:
     }
 
 
-def classic_simhash(text: Text) -> int:
-    """The usual recipe: jieba words of title and first 200 characters, unweighted, bits of their MD5."""
-    words = jieba.lcut(f"{text.title}{text.body[:LEAD]}")
-    votes = [0] * 64
-    for word in words:
-        digest = int(hashlib.md5(word.encode(), usedforsecurity=False).hexdigest(), 16)
-        for bit in range(64):
-            votes[bit] += 1 if digest >> bit & 1 else -1
-    return sum(1 << bit for bit in range(64) if votes[bit] > 0)
-
-
-def minhash(text: Text) -> MinHash:
-    """datasketch's MinHash over 5-character shingles of title and body."""
-    whole = f"{text.title}{text.body}"
-    found = MinHash(num_perm=PERMUTATIONS)
-    found.update_batch([whole[place : place + 5].encode() for place in range(max(1, len(whole) - 4))])
-    return found
-
-
 def print_peers(pairs: list[dict[str, str]], items: dict[str, Item]) -> None:
     """What the usual recipe and MinHash fold of the same pairs: neither queues anything."""
-    wanted = {pair[side] for pair in pairs for side in "ab"}
-    simhashes = {key: classic_simhash(items[key].text) for key in wanted}
-    sketches = {key: minhash(items[key].text) for key in wanted}
+    texts = {key: items[key].text for pair in pairs for key in (pair["a"], pair["b"])}
+    prints = {key: classic_print(text.title, text.body) for key, text in texts.items()}
+    sketches = {key: sketch(text.title + text.body) for key, text in texts.items()}
     deciders = {
-        "classic SimHash": lambda a, b: (simhashes[a] ^ simhashes[b]).bit_count() <= CLASSIC_DISTANCE,
-        "MinHash": lambda a, b: sketches[a].jaccard(sketches[b]) >= JACCARD,
+        "classic SimHash": lambda a, b: classic_folds(prints[a], prints[b]),
+        "MinHash": lambda a, b: minhash_folds(sketches[a], sketches[b]),
     }
     for name, folds in deciders.items():
         folded: Counter[str] = Counter(pair["label"] for pair in pairs if folds(pair["a"], pair["b"]))

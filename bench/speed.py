@@ -39,11 +39,11 @@ class Article(NamedTuple):
 
 
 class Step(NamedTuple):
-    """`characters`: of all the text that a round reads; `count`: articles or judgements in it."""
+    """`characters`: of all the text that a round reads; `items`: articles or judgements in it."""
 
     name: str
     run: Callable[[], object]
-    count: int
+    items: int
     characters: int
 
 
@@ -109,10 +109,10 @@ def print_table(planned: Sequence[Step], seconds: Sequence[float]) -> None:
     print("| step | ms each | characters each | ns a character | times our fingerprint |")
     print("| --- | --- | --- | --- | --- |")
     for step, spent in zip(planned, seconds, strict=True):
-        each, cost = spent / step.count * 1000, per_character[step.name]
+        each, cost = spent / step.items * 1000, per_character[step.name]
         times = "" if step.name.startswith("judge") else f"{cost / ours:.1f}"
         print(
-            f"| {step.name} | {each:.3f} | {step.characters / step.count:.0f} | {cost * 1e9:.0f} | {times} |"
+            f"| {step.name} | {each:.3f} | {step.characters / step.items:.0f} | {cost * 1e9:.0f} | {times} |"
         )
 
 

@@ -29,7 +29,7 @@ BROWSER = [
     "--disable-background-networking",
     "--disable-component-update",
 ]
-SHOWN = ("news", "clusters", "cluster", "article", "why")
+SHOWN = ("desk", "news", "clusters", "cluster", "story", "article", "why", "dashboard")
 SIZES = {"wide": (1440, 900), "small": (1024, 768)}
 START_SECONDS = 60
 PREPARE = f"""
@@ -43,6 +43,34 @@ from articles.models import NewsCluster, NewsLink
 cluster = NewsCluster.objects.filter(size__gt=3).order_by("-size", "id").first()
 link = NewsLink.objects.filter(kind="update", reasons__icontains="number_differs").order_by("-score").first()
 print(cluster.pk, cluster.lead_id, link.low_id, link.high_id)
+"""
+
+# A desk at work for a month: the samples came in day by day, two editors decided and answered an audit.
+WORK = f"""
+from datetime import timedelta
+from django.contrib.auth.models import User
+from django.utils import timezone
+from articles.models import AuditSample, News, NewsDecision, NewsLink
+from articles.services import audit, review
+editors = [User.objects.get(username={NAME!r}), User.objects.create_user("方晓")]
+now, today = timezone.now(), timezone.localdate()
+for id_ in News.objects.values_list("pk", flat=True):
+    News.objects.filter(pk=id_).update(created_at=now - timedelta(days=id_ * 37 % 29, hours=id_ % 5))
+for id_ in NewsLink.objects.values_list("pk", flat=True):
+    NewsLink.objects.filter(pk=id_).update(created_at=now - timedelta(days=id_ * 31 % 12, hours=id_ % 7))
+for back in range(9, 0, -1):
+    audit.draw(today - timedelta(days=back))
+    AuditSample.objects.filter(day__gt=today - timedelta(days=back)).delete()
+samples = AuditSample.objects.select_related("link").order_by("pk")
+waiting = NewsLink.objects.filter(status="pending").order_by("pk")[:30]
+for number, link in enumerate([*(sample.link for sample in samples), *waiting]):
+    said = "different" if number % 14 == 13 else link.kind if link.status == "pending" else "duplicate"
+    said = said if said in review.VERDICTS else "duplicate"
+    decision = review.judge_pair(link.low_id, link.high_id, said, editors[number % 3 == 2])
+    NewsDecision.objects.filter(pk=decision.pk).update(created_at=now - timedelta(days=number % 20))
+audit.draw(today)
+for sample in AuditSample.objects.filter(day=today).select_related("link")[:7]:
+    review.judge_pair(sample.link.low_id, sample.link.high_id, "duplicate", editors[0])
 """
 
 
@@ -74,10 +102,17 @@ def prepare(env: dict[str, str]) -> dict[str, str]:
     manage(env, "import_news", str(SAMPLES))
     manage(env, "dedup_all")
     cluster, lead, low, high = manage(env, "shell", "--no-imports", "-c", CHOOSE).split()
+    manage(env, "shell", "--no-imports", "-c", WORK)
     return pages | {
+        "desk": "/desk/",
+        "desk-group": "/desk/?kind=cluster",
+        "desk-nothing": "/desk/?q=没有这样的标题",
         "cluster": f"/clusters/{cluster}/",
+        "story": f"/clusters/{cluster}/story/",
         "article": f"/news/{lead}/",
         "why": f"/why/?left={low}&right={high}",
+        "dashboard": "/dashboard/",
+        "audit": "/dashboard/audit/",
         "nothing-found": "/news/?q=没有这样的标题",
     }
 

@@ -10,7 +10,8 @@ from django.core.management.base import CommandError
 from django.utils import translation
 
 from articles.dedup import scoring
-from articles.dedup.verdict import Item, Text, judge
+from articles.dedup.evidence import Text
+from articles.dedup.verdict import Item, judge
 from articles.services import review
 from tests.stories import BODY, SAMPLES, TITLE, article, run
 

@@ -1,7 +1,7 @@
 """Does a copy still say whose report it is? Raw title and text, as readers saw them -> Attribution.
 
-A name counts where an outlet gives credit: a dateline (江城日报江城12月1日电), 据…报道, 来源：…, 转自…, (…记者),
-a headline's suffix, a line of its own. A name that the story merely speaks of is no credit.
+A name counts where an outlet gives credit: a dateline (江城日报江城12月1日电), 据…报道, 来源：…, 转自…,
+(…记者), a headline's suffix, a line of its own. A name that the story merely speaks of is no credit.
 """
 
 import re
@@ -13,7 +13,8 @@ from articles.dedup.clean import DAY, drop_invisible, normalize_width, simplify
 # Credits stand at either end of a text; what is longer is cut in the middle.
 ENDS = 4_000
 
-OWN, SOURCE, AGENCY, OTHER, DROPPED, UNKNOWN = "own", "source", "agency", "other", "dropped", "unknown"
+OWN, SOURCE, AGENCY, OTHER, ITSELF = "own", "source", "agency", "other", "itself"
+DROPPED, UNKNOWN = "dropped", "unknown"
 
 # One house under many names.
 HOUSES = (
@@ -24,7 +25,7 @@ HOUSES = (
 )
 # What an outlet's channels add to its name.
 CHANNEL = re.compile(r"(?:官方)?(?:客户端|微信公众号|公众号|微信|微博|视频号|APP)$", re.I)
-MEDIA = r"(?:通讯社|社|日报|晚报|早报|晨报|时报|报|周刊|杂志|电视台|广播|卫视|台|新闻网|网|客户端|公众号|新闻|财经|在线|传媒)"
+MEDIA = r"(?:社|报|周刊|杂志|广播|卫视|台|新闻网|网|客户端|公众号|新闻|财经|在线|传媒)"
 OUTLET = rf"[^\W\d_][\w·]{{0,13}}?{MEDIA}"
 # 本报 is whoever prints it; 外媒 is nobody.
 NOBODY = re.compile(
@@ -36,16 +37,25 @@ LABEL = (
     r"(?<!\w)来自|(?<!\w)出处)"
 )
 QUOTE = r"[《\"“「]?"
+# Of one line: a search over lines would start again at each of them.
+BLANK = r"[^\S\n]"
 # Within one clause, and no further than a place and a date need.
 GAP = r"[^\n。!?,;:()]"
 
+# A dateline, or 本报讯: whoever has it signs the report as his own. A footer that claims rights does not.
+SIGNED = re.compile(
+    rf"^{BLANK}*[(【\[]?{BLANK}*(?:(?P<own>本(?:报|台|网|刊|社)\w{{0,4}}?(?:{VERB}|记者))"
+    rf"|(?P<name>{OUTLET}){GAP}{{0,12}}?(?:{DAY})?\s?{VERB}(?!局|视|力|影))",
+    re.M,
+)
+
 # The credits of anybody, with the name as their group.
 CREDITS = (
-    re.compile(rf"^\s*[(【\[]?\s*({OUTLET}){GAP}{{0,12}}?(?:{DAY})?\s?{VERB}(?!局|视|力|影)", re.M),
+    re.compile(rf"^{BLANK}*[(【\[]?{BLANK}*({OUTLET}){GAP}{{0,12}}?(?:{DAY})?\s?{VERB}(?!局|视|力|影)", re.M),
     re.compile(rf"据{QUOTE}({OUTLET})[》\"”」]?{GAP}{{0,14}}?(?:{VERB}|援引)"),
-    re.compile(rf"{LABEL}\s*[:/|]\s*{QUOTE}([^\s\"”」》,。;()]{{2,20}})"),
+    re.compile(rf"{LABEL}\s*[:/|]{BLANK}*{QUOTE}([^\s\"”」》,。;()]{{2,20}})"),
     re.compile(rf"(?:转载自|转自|摘自|原载于?|本文来自){QUOTE}({OUTLET})"),
-    re.compile(rf"[(【\[]({OUTLET})[^()【】\[\]\n]{{0,20}}[)】\]]\s*$", re.M),
+    re.compile(rf"[(【\[]({OUTLET})[^()【】\[\]\n]{{0,20}}[)】\]]{BLANK}*$", re.M),
 )
 
 
@@ -64,8 +74,8 @@ class Attribution:
 
     Attributes:
         kind: OWN the lead's outlet printed it itself; SOURCE the lead's outlet is named; AGENCY the agency
-            is named that the lead names; OTHER only somebody else is; DROPPED nobody is; UNKNOWN the lead
-            has no name to give.
+            is named that the lead names; OTHER only somebody else is; ITSELF it signs the report as its
+            own; DROPPED nobody is named; UNKNOWN the lead has no name to give.
         phrase: the words that name it, '' where there are none.
     """
 
@@ -95,8 +105,18 @@ def attribute(lead: Article, copy: Article) -> Attribution:
             return Attribution(OWN)
         if phrase := _credit_of(name, prepared):
             return Attribution(AGENCY, phrase)
-    others = [phrase for name, phrase in credits(copy) if not _same(name, copy.source)]
-    return Attribution(OTHER, others[0]) if others else Attribution(DROPPED)
+    return signature(copy) or Attribution(DROPPED)
+
+
+def signature(article: Article) -> Attribution | None:
+    """Whose report an article says it is, without a lead to compare: another's, its own, or nobody's."""
+    others = [phrase for name, phrase in credits(article) if not _same(name, article.source)]
+    if others:
+        return Attribution(OTHER, others[0])
+    own = SIGNED.search(_prepare(article))
+    if own and (own["own"] or _same(own["name"], article.source)):
+        return Attribution(ITSELF, own[0].strip(" \n(【["))
+    return None
 
 
 def credits(article: Article) -> list[tuple[str, str]]:
@@ -122,11 +142,11 @@ def _pattern(stem: str) -> re.Pattern[str]:
     names = "|".join(map(re.escape, sorted(_house(stem), key=len, reverse=True)))
     name = rf"(?:{names})"
     return re.compile(
-        rf"(?:据|{LABEL}){GAP}{{0,12}}?[:/|]?\s*{QUOTE}{name}[》\"”」]?(?:{GAP}{{0,14}}?{VERB})?"
+        rf"(?:据|{LABEL}){GAP}{{0,12}}?[:/|]?{BLANK}*{QUOTE}{name}[》\"”」]?(?:{GAP}{{0,14}}?{VERB})?"
         rf"|{name}{GAP}{{0,20}}?(?:{VERB}(?!局|视|力|影)|记者|通讯员|供稿|版权)"
         rf"|[(【\[][^()【】\[\]\n]{{0,20}}{name}[^()【】\[\]\n]{{0,30}}[)】\]]"
-        rf"|^\s*{name}\s*$"
-        rf"|[-_|丨—–]\s*{name}\s*$",
+        rf"|^{BLANK}*{name}{BLANK}*$"
+        rf"|[-_|丨—–]{BLANK}*{name}{BLANK}*$",
         re.M | re.I,
     )
 

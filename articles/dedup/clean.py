@@ -8,7 +8,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import lxml.html
 from lxml import etree
@@ -379,5 +379,14 @@ def skeleton(text: str) -> str:
     >>> skeleton("央行：下调 0.5 个百分点！")
     '央行下调0.5个百分点'
     """
+    return (_skeleton_of_body if REMEMBERED[0] < len(text) <= REMEMBERED[1] else _skeleton)(text)
+
+
+def _skeleton(text: str) -> str:
     bare = "".join(KEPT.findall(text.lower()))
     return THOUSANDS.sub("", bare) if "," in bare else bare
+
+
+# A body is fingerprinted and then judged. Sentences are not worth it, and long texts would take memory.
+REMEMBERED = (200, 4_000)
+_skeleton_of_body = lru_cache(1_024)(_skeleton)

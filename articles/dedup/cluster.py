@@ -1,13 +1,13 @@
 """Links -> clusters: a pure function of one connected component, the same for every order of arrival."""
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from articles.dedup.verdict import within
 
-Pair = tuple[Hashable, Hashable]
+Pair = tuple[Any, Any]
 DATED, UNDATED = "0", "1"
 EARLIEST = 1990
 

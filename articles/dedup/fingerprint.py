@@ -21,11 +21,13 @@ BAND_MASK = (1 << BAND_BITS) - 1
 LEAD_LENGTH = 200
 SHINGLE = 8
 SKETCH_SIZE = 16
+SKETCH_THRESHOLD = np.uint64((1 << 64) // 48)
+LONGEST_SKETCH = 256
 # A title alone is short: shorter shingles, hashed apart from those of bodies.
 TITLE_SHINGLE = 4
 # Fewer weighted words than this say too little to be compared by a SimHash.
 MIN_WORDS = 3
-FORMAT = "1"
+FORMAT = "2"
 
 
 @cache
@@ -42,7 +44,7 @@ class Fingerprint:
     Attributes:
         title_md5, content_md5: of the skeletons, 32 hex digits; '' for an empty text.
         simhash: 0 .. 2**64 - 1, or None where there is too little text.
-        sketch: up to 16 hashes in 0 .. 2**64 - 1, ascending: the smallest of the body's shingles.
+        sketch: up to 256 hashes in 0 .. 2**64 - 1, ascending, see `sketch`.
     """
 
     title_md5: str
@@ -148,7 +150,10 @@ def band_probes(band: int) -> list[int]:
 
 
 def sketch(bare_title: str, bare_body: str) -> tuple[int, ...]:
-    """Bottom-k sketch (Broder, 1997): the 16 smallest hashes of the body's 8-character shingles.
+    """Sketch of a body's 8-character shingles: their 16 smallest hashes (bottom-k; Broder, 1997).
+
+    Of a long text all below a threshold, one in 48 (FracMinHash; Irber et al., 2022), so that a short text
+    that stands in it finds it too: the 16 smallest of 5,000 characters seldom fall into 80 of them.
 
     A text without a body is sketched by its title.
     """
@@ -156,10 +161,9 @@ def sketch(bare_title: str, bare_body: str) -> tuple[int, ...]:
         hashes = shingle_hashes(bare_body, SHINGLE)
     else:
         hashes = shingle_hashes(bare_title + bare_body, TITLE_SHINGLE)
-    if len(hashes) > 4 * SKETCH_SIZE:
-        smallest = np.unique(np.partition(hashes, 4 * SKETCH_SIZE)[: 4 * SKETCH_SIZE])
-        if len(smallest) >= SKETCH_SIZE:
-            return tuple(smallest[:SKETCH_SIZE].tolist())
+    small = np.unique(hashes[hashes < SKETCH_THRESHOLD])
+    if len(small) >= SKETCH_SIZE:
+        return tuple(small[:LONGEST_SKETCH].tolist())
     return tuple(np.unique(hashes)[:SKETCH_SIZE].tolist())
 
 

@@ -5,6 +5,7 @@ reprinted 500 times has all its sentences 500 times, but under how many headline
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -84,24 +85,28 @@ class Passage:
 def learn(samples: Iterable[Sample]) -> list[Passage]:
     """Passages that stand in at least five unrelated stories, the most frequent first.
 
-    Memory grows with the different passages of the samples, about 200 bytes each: 20,000 articles at a time
-    are plenty.
+    Memory grows with the passages of the samples, about 200 bytes each: 20,000 articles at a time are plenty.
     """
+    bodies = [
+        (sample, {passage_hash(part): part for part in split(sample.body) if _says_enough(part)})
+        for sample in samples
+    ]
+    counts = Counter(key for _, passages in bodies for key in passages)
     found: dict[int, Passage] = {}
-    for sample in samples:
-        words = tokens.weighted_words(sample.title)
-        for key, text in {
-            passage_hash(part): part for part in split(sample.body) if _says_enough(part)
-        }.items():
-            passage = found.get(key)
-            if passage is None:
-                found[key] = passage = Passage(text, key)
-            passage.articles += 1
-            passage.sources.add(sample.source)
-            if words and not passage.is_furniture and not _related(sample.story, words, passage):
-                passage.stories.append((sample.story, words))
+    for sample, passages in bodies:
+        if recurring := [key for key in passages if counts[key] >= STORIES]:
+            words = tokens.weighted_words(sample.title)
+            for key in recurring:
+                _note(found.setdefault(key, Passage(passages[key], key)), sample, words)
     furniture = [passage for passage in found.values() if passage.is_furniture]
     return sorted(furniture, key=lambda passage: (-passage.articles, passage.text))
+
+
+def _note(passage: Passage, sample: Sample, words: Mapping[str, int]) -> None:
+    passage.articles += 1
+    passage.sources.add(sample.source)
+    if words and not passage.is_furniture and not _related(sample.story, words, passage):
+        passage.stories.append((sample.story, words))
 
 
 def split(text: str) -> Iterator[str]:

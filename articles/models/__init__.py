@@ -1,4 +1,5 @@
 from articles.models.audit import AuditSample
+from articles.models.bulk import BulkRun
 from articles.models.cluster import NewsCluster
 from articles.models.decision import NewsDecision
 from articles.models.link import NewsLink
@@ -6,9 +7,11 @@ from articles.models.lock import ClusterLock
 from articles.models.news import News, NewsShingle, NewsText
 from articles.models.passage import NewsPassage
 from articles.models.upload import Upload
+from articles.models.waiting import ReviewItem
 
 __all__ = [
     "AuditSample",
+    "BulkRun",
     "ClusterLock",
     "News",
     "NewsCluster",
@@ -17,5 +20,6 @@ __all__ = [
     "NewsPassage",
     "NewsShingle",
     "NewsText",
+    "ReviewItem",
     "Upload",
 ]

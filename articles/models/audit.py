@@ -23,3 +23,8 @@ class AuditSample(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day} #{self.link_id}"
+
+    @property
+    def is_open(self) -> bool:
+        """Nobody has settled it yet."""
+        return not self.link.locked

@@ -13,6 +13,8 @@ class NewsDecision(models.Model):
         CONFIRM_CLUSTER = "confirm", _("cluster confirmed")
         REMOVE_MEMBER = "remove", _("article removed from cluster")
         SET_LEAD = "lead", _("lead chosen")
+        SPLIT = "split", _("articles split off")
+        MERGE = "merge", _("clusters merged")
         UNDO = "undo", _("undone")
 
     actor = models.ForeignKey(
@@ -36,6 +38,15 @@ class NewsDecision(models.Model):
         null=True,
         related_name="decisions",
         verbose_name=_("cluster"),
+    )
+    # Together with others, see services.bulk.
+    bulk = models.ForeignKey(
+        "articles.BulkRun",
+        models.SET_NULL,
+        null=True,
+        editable=False,
+        related_name="decisions",
+        verbose_name=_("bulk action"),
     )
     # The rows as they were before and after: what an undo restores, and what it must still find.
     before = models.JSONField(_("before"), default=dict)

@@ -1,7 +1,7 @@
 """Links -> clusters, derived at any time from those of a connected component; the only writer of clusters."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,11 +9,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from articles.dedup.cluster import Member, partition
-from articles.dedup.rules import DEFAULT_RULES
 from articles.dedup.verdict import PARTIAL, contradicts
 from articles.models import ClusterLock, News, NewsCluster, NewsLink
-from articles.services import sql
+from articles.services import queue, sql
 from articles.services.candidates import load_members
+from articles.services.rules import current_rules
 
 Pair = tuple[int, int]
 REBUILD_BATCH = 2_000
@@ -51,6 +51,7 @@ def recluster(seeds: Collection[int]) -> set[int]:
     reviewed = _reviewed(ids)
     members = _members(ids, reviewed)
     links = _load_links(ids, reviewed)
+    window = current_rules().window
     wanted = [
         cluster
         for component, inside in _components(members, links)
@@ -62,12 +63,13 @@ def recluster(seeds: Collection[int]) -> set[int]:
             inside.rejected,
             inside.partial,
             inside.linked,
-            DEFAULT_RULES.window,
+            window,
         )
         if len(cluster) > 1
     ]
     _derive_status(links, wanted)
     _store(wanted, ids, links, members)
+    queue.refresh(ids)
     return ids
 
 
@@ -86,7 +88,14 @@ def rebuild_all(progress: Callable[[int], None] | None = None) -> int:
             recluster(batch)
         if progress:
             progress(len(batch))
+    queue.remove_stray()
     return NewsCluster.objects.exclude(state=NewsCluster.State.MERGED).count()
+
+
+def retire_empty(homes: Mapping[int, int | None]) -> None:
+    """Clusters that lost all their articles lead on to where these went; must follow a recluster."""
+    clusters = NewsCluster.objects.filter(pk__in=homes).exclude(state=NewsCluster.State.MERGED)
+    _retire({cluster.pk: cluster for cluster in clusters}, set(), homes)
 
 
 def _closure(seeds: set[int]) -> set[int]:
@@ -259,7 +268,9 @@ def _assign(
     homeless: list[list[int]] = []
     leads = {cluster.lead_id: cluster.pk for cluster in known.values()}
     for ids_ in wanted:
-        own = next((leads[id_] for id_ in ids_ if id_ in leads and current.get(id_) == leads[id_]), None)
+        # Of several, first the one whose lead somebody chose.
+        owns = (leads[id_] for id_ in ids_ if id_ in leads and current.get(id_) == leads[id_])
+        own = min(owns, key=lambda pk: not known[pk].lead_locked, default=None)
         if own is not None and own not in taken:
             taken.add(own)
             assigned.append((known[own], ids_))
@@ -321,7 +332,7 @@ def _new_homes(
                 yield old, cluster.pk
 
 
-def _retire(known: dict[int, NewsCluster], kept: set[int], homes: dict[int, int]) -> None:
+def _retire(known: dict[int, NewsCluster], kept: set[int], homes: Mapping[int, int | None]) -> None:
     """Clusters without members: their ids lead on to where their articles went, so links keep working."""
     for pk, cluster in known.items():
         if pk not in kept and not News.objects.filter(cluster_id=pk).exists():

@@ -42,6 +42,13 @@ def send_upload(upload_id: int) -> bool:
     return _publish(tasks.import_upload, upload_id)
 
 
+def send_bulk(run_id: str) -> bool:
+    """Send a bulk action to the workers now; tells whether the broker took it."""
+    from articles import tasks
+
+    return _publish(tasks.run_bulk, run_id)
+
+
 def forget_outage() -> None:
     """Try the broker again at the next send, however lately it failed."""
     _Outage.until = 0.0

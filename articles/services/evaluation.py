@@ -22,6 +22,7 @@ from articles.dedup.verdict import FOLDING, Item, Verdict, judge
 from articles.models import NewsLink
 from articles.services import pipeline
 from articles.services.readers import FileProblemError, Row, read_rows
+from articles.services.rules import current_rules
 
 LABELS = tuple("DUESTBN")
 SKIPPED = "X"
@@ -169,8 +170,7 @@ def fit(judged: Iterable[Judged]) -> dict[str, Any]:
             pair.verdict.kind, pair.verdict.evidence, pair.label == "D", 1.0 if pair.sure else 0.5
         )
         for pair in judged
-        if pair.verdict.kind != "exact"
-        and pair.verdict.evidence.containment >= pipeline.current_rules().floor
+        if pair.verdict.kind != "exact" and pair.verdict.evidence.containment >= current_rules().floor
     ]
     try:
         return scoring.fit(examples)

@@ -8,12 +8,11 @@ import logging
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
 from typing import Any
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
@@ -22,13 +21,14 @@ from articles.dedup.clean import clean_body, clean_title
 from articles.dedup.cluster import canonical_key, plausible
 from articles.dedup.evidence import Evidence, Text
 from articles.dedup.fingerprint import Fingerprint, fingerprint, hamming_distance, md5, unsigned_to_signed
-from articles.dedup.rules import DEFAULT_RULES, Rules
+from articles.dedup.rules import Rules
 from articles.dedup.verdict import Item, Verdict, judge
 from articles.models import ClusterLock, News, NewsLink, NewsShingle, NewsText
 from articles.services import candidates, clustering, furniture, sql
 from articles.services.candidates import Found, Query
 from articles.services.furniture import FurnitureSet
 from articles.services.ingest import identify
+from articles.services.rules import current_rules
 
 logger = logging.getLogger(__name__)
 
@@ -66,10 +66,6 @@ class Article:
     @property
     def id(self) -> int:
         return self.row.pk
-
-
-def current_rules() -> Rules:
-    return replace(DEFAULT_RULES, window=timedelta(days=settings.NEWSDEDUP_WINDOW_DAYS))
 
 
 def deduplicate(ids: Sequence[int]) -> Summary:

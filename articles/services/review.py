@@ -1,54 +1,49 @@
-"""A person's decision -> Decision row, links and clusters, in one transaction; and its undo.
+"""What a person decides -> links and clusters, recorded; each function is one decision, one transaction.
 
-A decision stores the rows it touches as they were before and after. An undo restores the former ones exactly,
-and refuses where the later ones are no longer there: somebody else decided since.
+How it is recorded and undone stands in services.decisions.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
+from itertools import combinations
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from articles.models import ClusterLock, News, NewsCluster, NewsDecision, NewsLink
-from articles.services import clustering, pipeline
+from articles.dedup.cluster import Member, text_nodes
+from articles.dedup.rules import DEFAULT_RULES
+from articles.models import BulkRun, News, NewsCluster, NewsDecision, NewsLink
+from articles.reasons import turned
+from articles.services import pipeline, sql
+from articles.services.candidates import load_members
+from articles.services.decisions import (
+    LINK_FIELDS,
+    Pair,
+    Remember,
+    decide,
+    moment,
+    pair_name,
+    pair_of,
+    stored_links,
+)
+from articles.services.decisions import BlockedError as BlockedError
+from articles.services.decisions import ConflictError as ConflictError
+from articles.services.decisions import ReviewError as ReviewError
+from articles.services.decisions import undo as undo
+from articles.services.rules import current_rules
 
 Action = NewsDecision.Action
 Kind, Status = NewsLink.Kind, NewsLink.Status
-Pair = tuple[int, int]
 
 DUPLICATE, UNSURE = "duplicate", "unsure"
 # The verdicts a person may give on a pair. All but the first and the last keep the pair apart for good.
 VERDICTS = (DUPLICATE, Kind.UPDATE, Kind.EXCERPT, Kind.SAME_EVENT, Kind.TEMPLATE, Kind.DIFFERENT, UNSURE)
-MAX_NOTE = 500
-LINK_FIELDS = (
-    *("kind", "status", "locked", "score", "hamming", "containment_low", "containment_high"),
-    *("reasons", "rules_version", "text_changed", "unsure"),
-)
-CLUSTER_FIELDS = ("state", "lead_locked", "lead_id", "reviewed_by_id")
-
-
-class ReviewError(Exception):
-    """A decision that cannot be carried out; the message tells the person why and what to do."""
-
-
-class ConflictError(ReviewError):
-    """What the person saw is no longer what is there: somebody else decided meanwhile."""
-
-
-@dataclass(slots=True)
-class _Snapshot:
-    """Links by "low-high" and clusters by id, each as a dict of its deciding columns; None: no such row."""
-
-    links: dict[str, dict[str, Any] | None] = field(default_factory=dict)
-    clusters: dict[str, dict[str, Any] | None] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        return {"links": self.links, "clusters": self.clusters}
+# Links that one decision may add; each is judged, so that it says what the machine thinks of the pair.
+NEW_LINKS = 300
+MERGED_AT_ONCE = 20
+VERDICT_FIELDS = ("kind", "status", "locked", "text_changed", "unsure")
 
 
 def judge_pair(
@@ -58,6 +53,7 @@ def judge_pair(
     actor: User | None,
     note: str = "",
     seen: str | None = None,
+    bulk: BulkRun | None = None,
 ) -> NewsDecision:
     """Record a person's verdict on two articles; it is locked against any later run, except UNSURE.
 
@@ -71,17 +67,17 @@ def judge_pair(
     """
     if verdict not in VERDICTS:
         raise ReviewError(gettext("“%(verdict)s” is no verdict.") % {"verdict": verdict})
-    pair = _pair(left_id, right_id)
+    pair = pair_of(left_id, right_id)
 
-    def write(snapshot: Callable[..., None]) -> None:
-        snapshot(pairs=[pair])
+    def write(remember: Remember) -> None:
+        remember(pairs=[pair])
         link = _link(pair)
         if seen is not None and link.status != seen and link.pk:
             raise ConflictError(_changed_message(link))
         _apply_verdict(link, verdict)
         link.save()
 
-    return _decide(Action.VERDICT, actor, note, [pair], write, verdict=verdict)
+    return decide(Action.VERDICT, actor, note, [pair], write, verdict=verdict, bulk=bulk)
 
 
 def judge_links(
@@ -100,177 +96,255 @@ def confirm_clusters(cluster_ids: Sequence[int], actor: User | None, note: str =
     return _each(lambda cluster_id: confirm_cluster(cluster_id, actor, note), sorted(cluster_ids))
 
 
-def _each(decide: Callable[[Any], NewsDecision], items: Sequence[Any]) -> tuple[int, list[str]]:
+def _each(judge: Callable[[Any], NewsDecision], items: Sequence[Any]) -> tuple[int, list[str]]:
     refusals = []
     for item in items:
         try:
-            decide(item)
+            judge(item)
         except ReviewError as error:
             refusals.append(str(error))
     return len(items) - len(refusals), refusals
 
 
-def confirm_cluster(cluster_id: int, actor: User | None, note: str = "") -> NewsDecision:
-    """Confirm a whole cluster: its links are locked, and from now on it changes only by proposals."""
+def confirm_cluster(
+    cluster_id: int,
+    actor: User | None,
+    note: str = "",
+    *,
+    lead: int | None = None,
+    seen_at: datetime | None = None,
+    bulk: BulkRun | None = None,
+) -> NewsDecision:
+    """Confirm a whole cluster: its links are locked, and from now on it changes only by proposals.
+
+    Args:
+        lead: the member that leads from now on; None leaves the lead as it is.
+        seen_at: when the person saw the cluster; None does not check.
+
+    Raises:
+        ConflictError: the cluster is gone, or has changed since.
+    """
     cluster = _cluster(cluster_id)
 
-    def write(snapshot: Callable[..., None]) -> None:
+    def write(remember: Remember) -> None:
+        if seen_at:
+            _refuse_changed(_cluster(cluster_id), seen_at)
         links = list(NewsLink.objects.filter(NewsLink.FOLDED, low__cluster=cluster, high__cluster=cluster))
-        snapshot(pairs=[(link.low_id, link.high_id) for link in links], clusters=[cluster.pk])
-        NewsLink.objects.filter(pk__in=[link.pk for link in links]).update(
-            status=Status.CONFIRMED, locked=True, text_changed=False
-        )
-        NewsCluster.objects.filter(pk=cluster.pk).update(
-            state=NewsCluster.State.REVIEWED, reviewed_by=actor, reviewed_at=timezone.now()
-        )
+        remember(pairs=[(link.low_id, link.high_id) for link in links], clusters=[cluster.pk])
+        _confirm([link.pk for link in links])
+        changes: dict[str, Any] = {"state": NewsCluster.State.REVIEWED, "reviewed_by": actor}
+        if lead:
+            _members(cluster, {lead})
+            changes |= {"lead": lead, "lead_locked": True}
+        NewsCluster.objects.filter(pk=cluster.pk).update(reviewed_at=timezone.now(), **changes)
 
-    return _decide(Action.CONFIRM_CLUSTER, actor, note, [], write, cluster=cluster, seeds=[cluster.lead_id])
-
-
-def remove_member(cluster_id: int, news_id: int, actor: User | None, note: str = "") -> NewsDecision:
-    """Take an article out of its cluster: it stays apart from the lead and from all it was folded with."""
-    cluster = _cluster(cluster_id)
-    if not News.objects.filter(pk=news_id, cluster=cluster).exists():
-        raise ConflictError(gettext("The article is no longer in this cluster."))
-
-    def write(snapshot: Callable[..., None]) -> None:
-        mine = Q(low=news_id, high__cluster=cluster) | Q(high=news_id, low__cluster=cluster)
-        pairs = {
-            (link.low_id, link.high_id) for link in NewsLink.objects.filter(NewsLink.FOLDED).filter(mine)
-        }
-        if cluster.lead_id and cluster.lead_id != news_id:
-            pairs.add(_pair(news_id, cluster.lead_id))
-        snapshot(pairs=sorted(pairs), clusters=[cluster.pk])
-        for pair in sorted(pairs):
-            link = _link(pair)
-            _apply_verdict(link, Kind.DIFFERENT)
-            link.save()
-
-    pairs = [_pair(news_id, cluster.lead_id)] if cluster.lead_id and cluster.lead_id != news_id else []
-    return _decide(
-        Action.REMOVE_MEMBER,
-        actor,
-        note,
-        pairs,
-        write,
-        cluster=cluster,
-        seeds=[news_id],
-        verdict=Kind.DIFFERENT,
-    )
+    seeds = [cluster.lead_id]
+    return decide(Action.CONFIRM_CLUSTER, actor, note, [], write, cluster=cluster, seeds=seeds, bulk=bulk)
 
 
 def set_lead(cluster_id: int, news_id: int, actor: User | None, note: str = "") -> NewsDecision:
     """Choose the lead of a cluster; no earlier article takes its place any more."""
     cluster = _cluster(cluster_id)
-    if not News.objects.filter(pk=news_id, cluster=cluster).exists():
-        raise ConflictError(gettext("The article is no longer in this cluster."))
 
-    def write(snapshot: Callable[..., None]) -> None:
-        snapshot(clusters=[cluster.pk])
+    def write(remember: Remember) -> None:
+        _members(cluster, {news_id})
+        remember(clusters=[cluster.pk])
         NewsCluster.objects.filter(pk=cluster.pk).update(lead=news_id, lead_locked=True)
 
-    return _decide(Action.SET_LEAD, actor, note, [], write, cluster=cluster, seeds=[news_id])
+    return decide(Action.SET_LEAD, actor, note, [], write, cluster=cluster, seeds=[news_id])
 
 
-def undo(decision_id: int, actor: User | None) -> NewsDecision:
-    """Restore exactly what was before a decision.
+def remove_member(cluster_id: int, news_id: int, actor: User | None, note: str = "") -> NewsDecision:
+    """Take an article out of its cluster: it stays apart from the lead and from all it was folded with."""
+    return _take_out(Action.REMOVE_MEMBER, cluster_id, {news_id}, actor, note)
+
+
+def split(cluster_id: int, news_ids: Iterable[int], actor: User | None, note: str = "") -> NewsDecision:
+    """Members leave together and are a cluster of their own.
 
     Raises:
-        ConflictError: it was undone already, or somebody changed the same rows since; nothing is changed.
+        ConflictError: one of them is no longer in the cluster.
+        ReviewError: none is chosen, or all of them, or too many to be kept apart one by one.
     """
-    with transaction.atomic():
-        ClusterLock.take()
-        decision = NewsDecision.objects.get(pk=decision_id)
-        if decision.action == Action.UNDO or hasattr(decision, "undone_by"):
-            raise ConflictError(gettext("This decision has been undone already."))
-        now = _snapshot(_pairs_of(decision.after["links"]), [int(pk) for pk in decision.after["clusters"]])
-        if now.as_json() != decision.after:
-            raise ConflictError(
-                gettext("Somebody changed this since; look at it again before you change it.")
-            )
-        _restore(decision.before)
-        undone = NewsDecision.objects.create(
-            actor=actor,
-            action=Action.UNDO,
-            verdict=decision.verdict,
-            left=decision.left,
-            right=decision.right,
-            left_title=decision.left_title,
-            right_title=decision.right_title,
-            cluster=decision.cluster,
-            before=decision.after,
-            after=decision.before,
-            undoes=decision,
-            created_at=timezone.now(),
-        )
-        clustering.recluster(_seeds(decision.before, decision))
-    return undone
+    return _take_out(Action.SPLIT, cluster_id, set(news_ids), actor, note)
 
 
-# --- one decision -----------------------------------------------------------------------------------------
+def merge(cluster_ids: Collection[int], actor: User | None, note: str = "") -> NewsDecision:
+    """Make one cluster of several, with their earliest lead, or the one that somebody chose.
 
+    Raises:
+        BlockedError: two members of different clusters were kept apart by a person; it names them.
+        ConflictError: one of the clusters is gone.
+    """
+    ids = sorted(set(cluster_ids))
+    if not 1 < len(ids) <= MERGED_AT_ONCE:
+        raise ReviewError(gettext("Choose two to %(number)s clusters.") % {"number": MERGED_AT_ONCE})
+    clusters = sorted((_cluster(id_) for id_ in ids), key=lambda c: (not c.lead_locked, c.pk))
+    first, *others = (cluster.lead_id for cluster in clusters if cluster.lead_id)
+    pairs = [pair_of(first, other) for other in others]
 
-def _decide(
-    action: str,
-    actor: User | None,
-    note: str,
-    pairs: Sequence[Pair],
-    write: Callable[[Callable[..., None]], None],
-    *,
-    cluster: NewsCluster | None = None,
-    seeds: Iterable[int | None] = (),
-    verdict: str = "",
-) -> NewsDecision:
-    """Run `write` under the lock, with what it names kept before and after, and cluster anew."""
-    with transaction.atomic():
-        ClusterLock.take()
-        before = _Snapshot()
+    def write(remember: Remember) -> None:
+        for one, other in combinations(ids, 2):
+            _refuse_rejected(one, other)
+        for cluster in clusters:
+            _tie(_members(_cluster(cluster.pk)), cluster.lead_id, remember)
+        _write_verdicts(pairs, DUPLICATE, remember)
 
-        def snapshot(pairs: Iterable[Pair] = (), clusters: Iterable[int] = ()) -> None:
-            taken = _snapshot(list(pairs), list(clusters))
-            before.links |= taken.links
-            before.clusters |= taken.clusters
+    def check() -> None:
+        homes = News.objects.filter(pk__in=[first, *others]).values_list("cluster", flat=True)
+        if len(set(homes)) > 1:
+            raise BlockedError(gettext("An earlier verdict keeps articles of these clusters apart."))
 
-        write(snapshot)
-        touched = _pairs_of(before.links)
-        clustering.recluster({id_ for pair in touched for id_ in pair} | {id_ for id_ in seeds if id_})
-        after = _snapshot(touched, [int(pk) for pk in before.clusters])
-        return _record(action, actor, note, pairs, before, after, cluster, verdict)
-
-
-def _record(
-    action: str,
-    actor: User | None,
-    note: str,
-    pairs: Sequence[Pair],
-    before: _Snapshot,
-    after: _Snapshot,
-    cluster: NewsCluster | None,
-    verdict: str,
-) -> NewsDecision:
-    left_id, right_id = pairs[0] if pairs else (cluster.lead_id if cluster else None, None)
-    rows = News.objects.filter(pk__in=[left_id, right_id]).values_list("pk", "title")
-    titles: dict[int | None, str] = dict(rows)
-    return NewsDecision.objects.create(
-        actor=actor,
-        action=action,
-        verdict=verdict,
-        note=note.strip()[:MAX_NOTE],
-        left_id=left_id,
-        right_id=right_id,
-        left_title=titles.get(left_id, ""),
-        right_title=titles.get(right_id, ""),
-        cluster=cluster,
-        before=before.as_json(),
-        after=after.as_json(),
-        created_at=timezone.now(),
+    return decide(
+        Action.MERGE, actor, note, pairs, write, cluster=clusters[0], verdict=DUPLICATE, check=check
     )
 
 
-def _pair(one: int, other: int) -> Pair:
-    if one == other:
-        raise ReviewError(gettext("Choose two different articles."))
-    return min(one, other), max(one, other)
+# --- regrouping -------------------------------------------------------------------------------------------
+
+
+def _take_out(action: str, cluster_id: int, leaving: set[int], actor: User | None, note: str) -> NewsDecision:
+    cluster = _cluster(cluster_id)
+    members = _members(cluster, leaving)
+    if not leaving or leaving == members.keys():
+        raise ReviewError(gettext("Choose some of the articles, but not all of them."))
+    one, other = (_first(members, cluster, ids) for ids in (leaving, members.keys() - leaving))
+
+    def write(remember: Remember) -> None:
+        members = _members(_cluster(cluster_id), leaving)
+        staying = members.keys() - leaving
+        apart = _apart(members, leaving, other)
+        remember(clusters=[cluster.pk])
+        for ids in (leaving, staying):
+            _pass_on(members, ids, remember)
+        _tie(leaving, one, remember)
+        _write_verdicts(sorted(apart), Kind.DIFFERENT, remember)
+
+    pairs = [pair_of(one, other)]
+    return decide(action, actor, note, pairs, write, cluster=cluster, seeds=members, verdict=Kind.DIFFERENT)
+
+
+def _first(members: dict[int, Member], cluster: NewsCluster, ids: Collection[int]) -> int:
+    """Who leads some of the members: the cluster's lead, else the first in canonical order."""
+    if cluster.lead_id is not None and cluster.lead_id in ids:
+        return cluster.lead_id
+    return min(ids, key=lambda id_: (members[id_].order, id_))
+
+
+def _apart(members: dict[int, Member], leaving: Collection[int], lead: int) -> set[Pair]:
+    """Pairs to keep apart, so that those who leave meet none of the others again, nor their copies."""
+    pairs = {pair_of(id_, lead) for id_ in leaving}
+    links = {(link.low_id, link.high_id) for link in _joining(members)}
+    pairs |= {pair for pair in links if (pair[0] in leaving) != (pair[1] in leaving)}
+    # Copies of one text count as one article unless the first of those who stay is apart from each who
+    # leaves, and where it is the later one, the first of those who leave from each who stays.
+    for node in text_nodes(members.values(), DEFAULT_RULES.window):
+        out = [member.id for member in node if member.id in leaving]
+        stay = [member.id for member in node if member.id not in leaving]
+        if out and stay:
+            pairs |= {pair_of(stay[0], id_) for id_ in out}
+            if node[0].id in leaving:
+                pairs |= {pair_of(out[0], id_) for id_ in stay}
+    return pairs
+
+
+def _pass_on(members: dict[int, Member], ids: Collection[int], remember: Remember) -> None:
+    """Copies of a text are linked by its first one alone: give these articles links with their own first one.
+
+    The text is the same, and so is what is known of the pair.
+    """
+    heirs: dict[int, int] = {}
+    for node in text_nodes(members.values(), DEFAULT_RULES.window):
+        own = [member.id for member in node if member.id in ids]
+        heirs |= {member.id: own[0] for member in node if own and member.id not in ids}
+    links = [link for link in _joining(members) if (link.low_id in ids) != (link.high_id in ids)]
+    wanted: dict[Pair, NewsLink] = {}
+    for link in links:
+        here, there = (link.low_id, link.high_id) if link.low_id in ids else (link.high_id, link.low_id)
+        heir = heirs.get(there, here)
+        if heir != here:
+            wanted.setdefault(pair_of(here, heir), _with_heir(link, here, heir))
+    known = {(link.low_id, link.high_id) for link in stored_links(list(wanted))}
+    missing = {pair: link for pair, link in wanted.items() if pair not in known}
+    remember(pairs=missing)
+    NewsLink.objects.bulk_create(missing.values(), batch_size=sql.PARAMETERS)
+
+
+def _with_heir(link: NewsLink, here: int, heir: int) -> NewsLink:
+    """The link of `here` with another copy of the text at its other end; a re-run does not know of it."""
+    own = NewsLink(**{name: getattr(link, name) for name in LINK_FIELDS}, created_at=timezone.now())
+    own.low_id, own.high_id = pair_of(here, heir)
+    own.status, own.locked = Status.CONFIRMED, True
+    if (link.low_id == here) != (own.low_id == here):
+        own.containment_low, own.containment_high = own.containment_high, own.containment_low
+        own.reasons = turned(own.reasons)
+    return own
+
+
+def _tie(ids: Collection[int], lead: int | None, remember: Remember) -> None:
+    """Confirm as few links as hold these articles together, adding those with the lead that are missing."""
+    first = {id_: id_ for id_ in ids}
+
+    def root(id_: int) -> int:
+        while first[id_] != id_:
+            first[id_] = first[first[id_]]
+            id_ = first[id_]
+        return id_
+
+    needed: list[NewsLink] = []
+    for link in sorted(_joining(ids), key=lambda link: lead not in (link.low_id, link.high_id)):
+        low, high = root(link.low_id), root(link.high_id)
+        if low != high:
+            first[high] = low
+            needed.append(link)
+    remember(pairs=[(link.low_id, link.high_id) for link in needed])
+    _confirm([link.pk for link in needed if link.status != Status.CONFIRMED])
+    strays = [id_ for id_ in ids if lead and root(id_) == id_ != root(lead)]
+    _write_verdicts([pair_of(lead, id_) for id_ in strays if lead], DUPLICATE, remember)
+
+
+def _joining(ids: Collection[int]) -> list[NewsLink]:
+    """The links that hold some articles together, the surest first."""
+    found = [
+        link
+        for chunk in sql.chunks(sorted(ids), sql.PARAMETERS)
+        for link in NewsLink.objects.filter(NewsLink.JOINING, low__in=chunk).order_by()
+        if link.high_id in ids
+    ]
+    return sorted(found, key=lambda link: (-link.score, link.low_id, link.high_id))
+
+
+def _refuse_rejected(one: int, other: int) -> None:
+    """Say which pair a person has kept apart, if any between two clusters: that verdict comes first."""
+    apart = NewsLink.objects.filter(status=Status.REJECTED).select_related("low", "high")
+    sides = ((one, other), (other, one))
+    for low, high in sides:
+        link = apart.filter(low__cluster=low, high__cluster=high).order_by("pk").first()
+        if link is not None:
+            raise BlockedError(_blocked_message(link))
+
+
+def _blocked_message(link: NewsLink) -> str:
+    decision = _decision_on((link.low_id, link.high_id))
+    named = {"one": link.low.title, "other": link.high.title, "kind": link.get_kind_display()}
+    if decision is None:
+        return gettext("“%(one)s” and “%(other)s” are kept apart (%(kind)s). Undo that first.") % named
+    named |= {"who": str(decision.actor or "–"), "when": moment(decision.created_at)}
+    return (
+        gettext("%(who)s kept “%(one)s” and “%(other)s” apart on %(when)s (%(kind)s). Undo that first.")
+        % named
+    )
+
+
+def _decision_on(pair: Pair) -> NewsDecision | None:
+    """The last decision that wrote a pair's link: a verdict on it, or one on a cluster."""
+    standing = NewsDecision.objects.filter(undone_by=None).exclude(action=Action.UNDO).select_related("actor")
+    verdict = standing.filter(left=pair[0], right=pair[1]).order_by("-pk").first()
+    others = standing.filter(action__in=(Action.SPLIT, Action.REMOVE_MEMBER))
+    return verdict or others.filter(after__links__has_key=pair_name(pair)).order_by("-pk").first()
+
+
+# --- links ------------------------------------------------------------------------------------------------
 
 
 def _cluster(cluster_id: int) -> NewsCluster:
@@ -278,6 +352,47 @@ def _cluster(cluster_id: int) -> NewsCluster:
     if cluster is None:
         raise ConflictError(gettext("This cluster no longer exists; it was merged or dissolved."))
     return cluster
+
+
+def _refuse_changed(cluster: NewsCluster, seen_at: datetime) -> None:
+    if cluster.changed_at > seen_at:
+        raise ConflictError(gettext("The cluster has changed meanwhile; look at it again."))
+    if cluster.reviewed_by and cluster.reviewed_at and cluster.reviewed_at > seen_at:
+        raise ConflictError(
+            gettext("%(who)s has confirmed this cluster meanwhile.")
+            % {"who": cluster.reviewed_by.get_username()}
+        )
+
+
+def _members(cluster: NewsCluster, wanted: Collection[int] = ()) -> dict[int, Member]:
+    """All members of a cluster, among them those that are wanted."""
+    members = load_members(cluster.members.order_by().values_list("pk", flat=True))
+    if not members.keys() >= set(wanted):
+        raise ConflictError(gettext("The article is no longer in this cluster."))
+    return members
+
+
+def _confirm(link_ids: Sequence[int]) -> None:
+    for chunk in sql.chunks(link_ids, sql.PARAMETERS):
+        NewsLink.objects.filter(pk__in=chunk).update(
+            status=Status.CONFIRMED, locked=True, text_changed=False, unsure=False
+        )
+
+
+def _write_verdicts(pairs: Sequence[Pair], verdict: str, remember: Remember) -> None:
+    remember(pairs=pairs)
+    links = stored_links(pairs)
+    known = {(link.low_id, link.high_id) for link in links}
+    missing = [pair for pair in pairs if pair not in known]
+    if len(missing) > NEW_LINKS:
+        raise ReviewError(gettext("Too many articles that nothing links yet; do it in smaller steps."))
+    for link in links:
+        _apply_verdict(link, verdict)
+    NewsLink.objects.bulk_update(links, VERDICT_FIELDS, batch_size=sql.PARAMETERS)
+    for pair in missing:
+        link = _link(pair)
+        _apply_verdict(link, verdict)
+        link.save()
 
 
 def _link(pair: Pair) -> NewsLink:
@@ -301,8 +416,8 @@ def _link(pair: Pair) -> NewsLink:
         hamming=found.hamming,
         containment_low=round(low, 4),
         containment_high=round(high, 4),
-        reasons=list(found.verdict.reasons),
-        rules_version=pipeline.current_rules().version,
+        reasons=turned(found.verdict.reasons) if mirrored else list(found.verdict.reasons),
+        rules_version=current_rules().version,
         created_at=timezone.now(),
     )
 
@@ -324,50 +439,3 @@ def _changed_message(link: NewsLink) -> str:
         "status": link.get_status_display(),
         "kind": link.get_kind_display(),
     }
-
-
-# --- snapshots --------------------------------------------------------------------------------------------
-
-
-def _snapshot(pairs: Sequence[Pair], clusters: Sequence[int]) -> _Snapshot:
-    taken = _Snapshot({_name(pair): None for pair in pairs}, {str(pk): None for pk in clusters})
-    lows = {pair[0] for pair in pairs}
-    for link in NewsLink.objects.filter(low__in=lows):
-        name = _name((link.low_id, link.high_id))
-        if name in taken.links:
-            taken.links[name] = {column: getattr(link, column) for column in LINK_FIELDS}
-    for cluster in NewsCluster.objects.filter(pk__in=clusters):
-        taken.clusters[str(cluster.pk)] = {column: getattr(cluster, column) for column in CLUSTER_FIELDS}
-    return taken
-
-
-def _restore(before: dict[str, Any]) -> None:
-    for name, columns in before["links"].items():
-        low, high = _pair_of(name)
-        if columns is None:
-            NewsLink.objects.filter(low=low, high=high).delete()
-        else:
-            NewsLink.objects.update_or_create(low_id=low, high_id=high, defaults=columns)
-    for pk, columns in before["clusters"].items():
-        if columns is not None:
-            NewsCluster.objects.filter(pk=int(pk)).update(**columns)
-
-
-def _name(pair: Pair) -> str:
-    return f"{pair[0]}-{pair[1]}"
-
-
-def _pair_of(name: str) -> Pair:
-    low, high = name.split("-")
-    return int(low), int(high)
-
-
-def _pairs_of(links: dict[str, Any]) -> list[Pair]:
-    return [_pair_of(name) for name in links]
-
-
-def _seeds(snapshot: dict[str, Any], decision: NewsDecision) -> set[int]:
-    ids = {id_ for pair in _pairs_of(snapshot["links"]) for id_ in pair}
-    if decision.cluster_id:
-        ids |= set(News.objects.filter(cluster=decision.cluster_id).values_list("pk", flat=True)[:1])
-    return ids

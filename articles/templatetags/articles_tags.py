@@ -4,8 +4,10 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.contrib.auth.models import User
 from django.template.context import RequestContext
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -36,6 +38,9 @@ TONES = {
     "update": "warn",
     "template": "warn",
     "suspect": "warn",
+    "changed": "warn",
+    "excerpt": "warn",
+    "cluster": "brand",
     "failed": "bad",
     "reading": "brand",
     "rejected": "bad",
@@ -117,15 +122,35 @@ def reasons(stored: list[dict[str, Any]]) -> list[str]:
 @register.filter
 def kind_name(kind: str) -> str:
     """A verdict's kind in words; the judge also says distinct, a person unsure."""
-    others = {"distinct": _("distinct"), "unsure": _("unsure")}
+    others = {
+        "distinct": _("distinct"),
+        "unsure": _("unsure"),
+        "cluster": _("group to confirm"),
+        "changed": _("text changed"),
+    }
     return str(dict(NewsLink.Kind.choices).get(kind, others.get(kind, kind)))
+
+
+@register.filter
+def name(user: User | None) -> str:
+    """What a person is called; without one it was the machine."""
+    return (user.get_full_name() or user.get_username()) if user else _("system")
+
+
+@register.filter
+def is_future(moment: datetime | None) -> bool:
+    return moment is not None and moment > timezone.now()
 
 
 @register.filter
 def suggestion(link: PairLink | None) -> str:
     """The verdict that a person most likely gives on a link: the button under Enter."""
-    if link is None or link.link.locked:
+    if link is None:
         return ""
+    if link.link.locked:
+        # The verdict of then, where the text was edited since.
+        confirmed = link.link.status == NewsLink.Status.CONFIRMED
+        return ("duplicate" if confirmed else link.link.kind) if link.link.text_changed else ""
     return SUGGESTED.get(link.link.kind, link.link.kind)
 
 

@@ -1,32 +1,41 @@
-"""Numbers -> SVG, drawn on the server by pygal. Shown by <img>, so that neither its style nor a title acts."""
+"""Numbers -> SVG, drawn on the server by pygal and shown by <img>: pages allow no style of its kind."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pygal
+from csp.constants import NONE
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext as _
 from pygal.style import Style
 
 WIDTH, HEIGHT = 720, 230
+MARGIN = 4
 MAX_AGE = 60
-NAMESPACE = "{http://www.w3.org/2000/svg}"
+ROWS = 12
+# Of a chart opened on its own: it may style itself, and nothing else.
+POLICY = {"default-src": [NONE], "style-src": ["'unsafe-inline'"], "sandbox": True}
 FONT = (
     '"Noto Sans CJK SC", "Noto Sans SC", "PingFang SC", "Microsoft YaHei", "WenQuanYi Micro Hei", sans-serif'
 )
 
-# The colours of the pages; of a series the first, second and so on. Neighbours differ in lightness too.
-LIGHT = {"ink": "#1b1f24", "dim": "#5a6572", "line": "#e1e4e8", "series": ("#1f4e8c", "#8fb4e6", "#d9a441", "#7d6bb5", "#4f9a6b", "#b0605a", "#8a8f96")}  # fmt: skip
-DARK = {"ink": "#e6e9ed", "dim": "#9aa5b1", "line": "#2e343c", "series": ("#8ab4f0", "#3f6aa8", "#d9b04e", "#a698dd", "#6fbf8c", "#e08d85", "#9aa1a9")}  # fmt: skip
-COLOURS = len(LIGHT["series"])
+# The colours of the pages, light and dark; of the series neighbours differ in lightness too.
+LIGHT = {"ink": "#1b1f24", "dim": "#5a6572", "line": "#e1e4e8"}
+DARK = {"ink": "#e6e9ed", "dim": "#9aa5b1", "line": "#2e343c"}
+LIGHT_SERIES = ("#1f4e8c", "#8fb4e6", "#d9a441", "#7d6bb5", "#4f9a6b", "#b0605a", "#8a8f96")
+DARK_SERIES = ("#8ab4f0", "#3f6aa8", "#d9b04e", "#a698dd", "#6fbf8c", "#e08d85", "#9aa1a9")
+COLOURS = len(LIGHT_SERIES)
+ALARM = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
     name: str
-    values: Sequence[float | None]
+    values: Sequence[float]
+    # Which of the colours; None takes the next one.
+    colour: int | None = None
 
 
 def bars(
@@ -36,20 +45,19 @@ def bars(
     *,
     width: int = WIDTH,
     height: int = HEIGHT,
-    shown: Callable[[float], str] | None = None,
-    limit: float | None = None,
+    limit: float = 0,
 ) -> bytes:
     """Stacked columns, one for each label."""
-    every = max(1, -(-len(labels) // 10))
+    top = max([1, limit, *_tops(series)])
     chart = pygal.StackedBar(
-        _config(theme),
+        _config(theme, series),
         width=width,
         height=height,
         x_labels=list(labels),
-        x_labels_major_every=every,
+        x_labels_major_every=max(1, -(-len(labels) // 10)),
         show_minor_x_labels=False,
-        formatter=shown or _whole,
-        range=(0, limit or max(_tops(series), default=0) or 1),
+        y_labels=_ticks(top),
+        range=(0, top),
         show_legend=len(series) > 1,
         legend_at_bottom=True,
         legend_at_bottom_columns=len(series),
@@ -59,17 +67,25 @@ def bars(
 
 def rows(labels: Sequence[str], series: Sequence[Series], theme: str = "", *, width: int = WIDTH) -> bytes:
     """Stacked bars from left to right, the first label on top."""
+    if not labels:
+        return bars([""], [Series("", [0])], theme, width=width)
     chart = pygal.HorizontalStackedBar(
-        _config(theme),
+        _config(theme, series),
         width=width,
-        height=70 + 26 * len(labels),
+        height=rows_height(len(labels)),
         x_labels=list(reversed(labels)),
-        formatter=_whole,
+        # The library takes every character for a narrow one.
+        margin_left=MARGIN
+        + 7 * max((sum(not char.isascii() for char in label) for label in labels), default=0),
+        y_labels=_ticks(max([1, *_tops(series)])),
         legend_at_bottom=True,
         legend_at_bottom_columns=max(1, min(len(series), 5)),
-        truncate_label=10,
     )
     return _draw(chart, [Series(part.name, list(reversed(part.values))) for part in series])
+
+
+def rows_height(lines: int) -> int:
+    return 80 + 26 * max(lines, 1)
 
 
 def respond(request: HttpRequest, svg: bytes) -> HttpResponse:
@@ -84,8 +100,11 @@ def theme(request: HttpRequest) -> str:
     return chosen if chosen in ("light", "dark") else ""
 
 
-def _whole(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else ""
+def _ticks(top: float) -> list[int]:
+    """Whole, round numbers from 0, five steps at most: what is counted has no halves."""
+    steps = (mantissa * 10**power for power in range(12) for mantissa in (1, 2, 5))
+    step = next(step for step in steps if step * 5 >= top)
+    return list(range(0, int(top) + 1, step))
 
 
 def _tops(series: Sequence[Series]) -> list[float]:
@@ -94,64 +113,67 @@ def _tops(series: Sequence[Series]) -> list[float]:
     ]
 
 
-def _config(theme: str) -> pygal.Config:
+def _config(theme: str, series: Sequence[Series]) -> pygal.Config:
     return pygal.Config(
-        style=STYLE,
+        style=_style(series),
+        formatter=lambda value: f"{value:,.0f}",
         css=["file://style.css", "file://graph.css", f"inline:{_css(theme)}"],
         js=[],
         no_prefix=True,
         disable_xml_declaration=True,
         explicit_size=True,
-        margin=4,
+        margin=MARGIN,
         spacing=8,
         max_scale=4,
         min_scale=2,
         legend_box_size=10,
         truncate_legend=-1,
-        rounded_bars=1,
+        truncate_label=-1,
         no_data_text=_("Nothing yet."),
     )
 
 
-STYLE = Style(
-    background="transparent",
-    plot_background="transparent",
-    foreground="var(--dim)",
-    foreground_strong="var(--ink)",
-    foreground_subtle="var(--line)",
-    guide_stroke_color="var(--line)",
-    major_guide_stroke_color="var(--line)",
-    guide_stroke_dasharray="none",
-    major_guide_stroke_dasharray="none",
-    opacity="1",
-    stroke_opacity="1",
-    transition="none",
-    font_family=FONT,
-    label_font_size=12,
-    major_label_font_size=12,
-    legend_font_size=12,
-    no_data_font_size=16,
-    colors=tuple(f"var(--series-{number})" for number in range(COLOURS)),
-)
+def _style(series: Sequence[Series]) -> Style:
+    numbers = [number if part.colour is None else part.colour for number, part in enumerate(series)]
+    return Style(
+        background="transparent",
+        plot_background="transparent",
+        foreground="var(--dim)",
+        foreground_strong="var(--ink)",
+        foreground_subtle="var(--line)",
+        guide_stroke_color="var(--line)",
+        major_guide_stroke_color="var(--line)",
+        guide_stroke_dasharray="none",
+        major_guide_stroke_dasharray="none",
+        opacity="1",
+        stroke_opacity="1",
+        transition="none",
+        font_family=FONT,
+        label_font_size=12,
+        major_label_font_size=12,
+        legend_font_size=12,
+        no_data_font_size=16,
+        colors=tuple(f"var(--series-{number % COLOURS})" for number in numbers or (0,)),
+    )
 
 
 def _css(theme: str) -> str:
-    light, dark = _variables(LIGHT), _variables(DARK)
+    light, dark = _variables(LIGHT, LIGHT_SERIES), _variables(DARK, DARK_SERIES)
     if theme:
         return f"svg{{{dark if theme == 'dark' else light}}}"
     return f"svg{{{light}}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}"
 
 
-def _variables(colours: dict[str, Any]) -> str:
-    plain = "".join(f"--{name}:{colours[name]};" for name in ("ink", "dim", "line"))
-    return plain + "".join(f"--series-{number}:{value};" for number, value in enumerate(colours["series"]))
+def _variables(colours: dict[str, str], series: Sequence[str]) -> str:
+    numbered = {f"series-{number}": value for number, value in enumerate(series)}
+    return "".join(f"--{name}:{value};" for name, value in (colours | numbered).items())
 
 
 def _draw(chart: Any, series: Sequence[Series]) -> bytes:
     for part in series:
-        chart.add(part.name, part.values)
+        chart.add(part.name, list(part.values))
     chart.add_xml_filter(_without_actions)
-    return chart.render()
+    return chart.render(is_unicode=True).encode()
 
 
 def _without_actions(root: Any) -> Any:
@@ -163,4 +185,4 @@ def _without_actions(root: Any) -> Any:
     return root
 
 
-_UNWANTED = (f"{NAMESPACE}script", f"{NAMESPACE}title", f"{NAMESPACE}desc")
+_UNWANTED = ("script", "title", "desc")

@@ -36,7 +36,11 @@ def judge_pair(request: HttpRequest, left: int, right: int) -> HttpResponse:
 @may("add_newsdecision")
 def confirm_cluster(request: HttpRequest, pk: int) -> HttpResponse:
     form = DecisionForm(request.POST)
-    return _decide(request, form, lambda given: review.confirm_cluster(pk, _actor(request), given["note"]))
+    return _decide(
+        request,
+        form,
+        lambda given: review.confirm_cluster(pk, _actor(request), given["note"], seen_at=given["seen_at"]),
+    )
 
 
 @require_POST
@@ -74,15 +78,15 @@ def _decide(
 ) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, "; ".join(str(error) for errors in form.errors.values() for error in errors))
-        return redirect(_back(request, otherwise))
+        return redirect(_back(request, otherwise, refused=True))
     try:
         decision = service(form.cleaned_data)
     except review.ReviewError as error:
         messages.error(request, str(error))
-    else:
-        # The number lets the message offer the undo, wherever the pair has gone meanwhile.
-        number = "" if decision.action == NewsDecision.Action.UNDO else str(decision.pk)
-        messages.success(request, _said(decision), extra_tags=number)
+        return redirect(_back(request, otherwise, refused=True))
+    # The number lets the message offer the undo, wherever the pair has gone meanwhile.
+    number = "" if decision.action == NewsDecision.Action.UNDO else str(decision.pk)
+    messages.success(request, _said(decision), extra_tags=number)
     return redirect(_back(request, otherwise))
 
 
@@ -98,9 +102,9 @@ def _said(decision: NewsDecision) -> str:
     return _("Recorded: %(decision)s") % {"decision": verdict or decision.get_action_display()}
 
 
-def _back(request: HttpRequest, otherwise: str) -> str:
-    """Where the person was; but a group that is gone by the decision is no place to return to."""
-    after = request.POST.get("next", "")
+def _back(request: HttpRequest, otherwise: str, refused: bool = False) -> str:
+    """Where the person was, or wants to be next once it is decided; a group that is gone is no such place."""
+    after = (refused and request.POST.get("here")) or request.POST.get("next", "")
     cluster = request.POST.get("cluster", "")
     if cluster.isascii() and cluster.isdigit() and len(cluster) < 19:
         whole = NewsCluster.objects.filter(pk=cluster, size__gt=1).exclude(state=NewsCluster.State.MERGED)

@@ -2,10 +2,25 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from articles import selectors
-from articles.forms import PairForm, comparison_options
+from articles import selections, selectors
+from articles.forms import PairFilter, PairForm, comparison_options
 from articles.services import pipeline
-from articles.views.pages import may, verdict_buttons
+from articles.views.pages import may, render_list, verdict_buttons
+
+
+@require_safe
+@may("view_newslink")
+def pair_list(request: HttpRequest) -> HttpResponse:
+    """Pairs that wait, to choose many of."""
+    form = PairFilter(request.GET)
+    rows = selections.pair_list(**form.chosen)
+    context = {
+        "form": form,
+        "page": selections.read_places(rows, request.GET.get("after", "")),
+        "count": selectors.count(rows),
+        "sources": selectors.sources(),
+    }
+    return render_list(request, "articles/pair_list.html", "articles/_pair_rows.html", context)
 
 
 @require_safe

@@ -6,6 +6,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from articles.models import News, NewsCluster
+from articles.services import queue
 from tests.views.factories import BODY, make_cluster, make_decision, make_link, make_news, make_user
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -37,7 +38,11 @@ def pages(db):
     )
     unbroken = {"source": "s" * 90, "state": "failed", "last_error": "e" * 300}
     make_news("a" * 300, "https://very-long.example/" + "x" * 400, **unbroken)
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
     return {
+        "desk": f"{reverse('desk')}?kind=update",
+        "desk-group": f"{reverse('desk')}?item=c{cluster.pk}",
+        "desk-nothing": f"{reverse('desk')}?q=没有",
         "news": reverse("news_list"),
         "none": reverse("news_list") + "?q=没有",
         "clusters": reverse("cluster_list"),
@@ -112,7 +117,7 @@ def test_by_keyboard_from_the_list_to_the_differences(site, pages):
     page.keyboard.press("]")
     page.wait_for_url("**right=*")
     expect(page.locator(".heads .head").nth(1)).not_to_have_text(first, use_inner_text=True)
-    page.keyboard.press("1")
+    page.keyboard.press("2")
     page.wait_for_url("**/news/")
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.name") == "q"

@@ -111,6 +111,12 @@ def test_same_text_outside_the_window_is_another_story() -> None:
     assert clusters() == set()
 
 
+def test_window_is_what_the_administrator_set(settings: object) -> None:
+    settings.NEWSDEDUP_WINDOW_DAYS = 60  # type: ignore[attr-defined]
+    run(article("now"), article("old", published_at=NOON - timedelta(days=40)))
+    assert clusters() == {frozenset({"now", "old"})}
+
+
 def test_undated_article_matches_any_date_and_impossible_dates_count_as_undated() -> None:
     run(article("old", published_at=NOON - timedelta(days=400)))
     run(article("undated", published_at=None))

@@ -8,9 +8,9 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from articles.models import NewsCluster, Upload
+from articles.models import BulkRun, NewsCluster, Upload
 from articles.services import uploads
-from tests.views.factories import make_cluster, make_decision
+from tests.views.factories import NOON, make_cluster, make_decision
 
 EMPTY: dict[str, dict[str, object]] = {"links": {}, "clusters": {}}
 
@@ -21,23 +21,42 @@ ALL = dict.fromkeys(ROLES, OPEN)
 READERS = ("get", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL})
 EVERYBODY = {"stranger": MOVED, "nobody": MOVED, **dict.fromkeys(ROLES, MOVED)}
 EDITORS = ("post", {**EVERYBODY, "stranger": LOGIN, "nobody": FORBIDDEN, "viewer": FORBIDDEN})
+REVIEWERS = ("get", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL, "viewer": FORBIDDEN})
 TABLE: dict[str, tuple[str, dict[str, Any]]] = {
     "home": ("get", {**EVERYBODY, "stranger": LOGIN}),
+    "desk": READERS,
+    "desk_queue": READERS,
+    "desk_ahead": READERS,
     "news_list": READERS,
     "news_detail": READERS,
     "cluster_list": READERS,
     "cluster_detail": READERS,
+    "cluster_story": READERS,
+    "cluster_story_chart": READERS,
     "why": READERS,
     "judge_pair": EDITORS,
     "confirm_cluster": EDITORS,
     "remove_member": EDITORS,
     "set_lead": EDITORS,
     "undo": EDITORS,
+    "pair_list": READERS,
+    "cluster_split": REVIEWERS,
+    "merge_clusters": EDITORS,
+    "news_link": REVIEWERS,
+    "bulk_list": REVIEWERS,
+    # Without a selection it leads back to the list.
+    "bulk_preview": ("get", {who: MOVED if got == OPEN else got for who, got in REVIEWERS[1].items()}),
+    "bulk_apply": EDITORS,
+    "bulk_detail": REVIEWERS,
+    "bulk_undo": EDITORS,
     "upload_list": READERS,
     "upload_detail": READERS,
     "upload_create": ("post", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL, "viewer": FORBIDDEN}),
     "upload_rejects": ("get", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL, "viewer": FORBIDDEN}),
     "upload_retry": EDITORS,
+    "dashboard": READERS,
+    "dashboard_audit": READERS,
+    "dashboard_chart": READERS,
     "theme": ("post", EVERYBODY),
     "set_language": ("post", EVERYBODY),
     "login": ("get", {**EVERYBODY, "stranger": OPEN}),
@@ -60,19 +79,28 @@ def an_upload() -> Upload:
     return upload
 
 
-def arguments(name: str, cluster: NewsCluster) -> list[int]:
+def arguments(name: str, cluster: NewsCluster) -> list[Any]:
     if name in ("upload_detail", "upload_rejects", "upload_retry"):
         return [an_upload().pk]
     lead, other = cluster.members.order_by("pk").values_list("pk", flat=True)
-    return {
+    if name in ("bulk_detail", "bulk_undo"):
+        return [BulkRun.objects.create(subject="clusters", action="confirm", seen_at=NOON, state="undone").pk]
+    known: dict[str, list[Any]] = {
         "news_detail": [lead],
+        "news_link": [lead],
+        "cluster_split": [cluster.pk],
+        "merge_clusters": [cluster.pk],
         "cluster_detail": [cluster.pk],
+        "cluster_story": [cluster.pk],
+        "cluster_story_chart": [cluster.pk],
+        "dashboard_chart": ["intake"],
         "judge_pair": [lead, other],
         "confirm_cluster": [cluster.pk],
         "remove_member": [cluster.pk, other],
         "set_lead": [cluster.pk, other],
         "undo": [make_decision(cluster, before=EMPTY, after=EMPTY).pk],
-    }.get(name, [])
+    }
+    return known.get(name, [])
 
 
 def own_names() -> set[str]:

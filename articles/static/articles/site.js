@@ -45,8 +45,8 @@
     if (!dialog.open) dialog.showModal();
   };
 
-  const go = (path) => {
-    const link = document.querySelector(`header nav a[href="${path}"]`);
+  const go = (number) => {
+    const link = all("header nav a")[number - 1];
     if (link) link.click();
   };
 
@@ -57,15 +57,11 @@
     n: () => jump(1),
     p: () => jump(-1),
     f: fold,
-    1: () => go("/news/"),
-    2: () => go("/clusters/"),
-    3: () => go("/why/"),
-    4: () => go("/uploads/"),
     "?": help,
   };
 
   const press = (event) => {
-    const typing = event.target.closest("input, textarea, select, [contenteditable]");
+    const typing = event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (typing) {
       if (event.key === "Escape") typing.blur();
@@ -76,9 +72,10 @@
     // Enter belongs to the control that has the focus; only from none of them it takes the suggestion.
     if (key === "Enter" && event.target.closest("a, button, summary")) return;
     const control = all(`[aria-keyshortcuts~="${CSS.escape(key)}"]`).find(shown);
-    if (keys[key]) keys[key]();
-    else if (control && control.matches("input")) control.select();
+    if (control && control.matches("input")) control.select();
     else if (control) control.click();
+    else if (keys[key]) keys[key]();
+    else if (/^[1-9]$/.test(key)) go(Number(key));
     else return;
     event.preventDefault();
   };
@@ -105,7 +102,9 @@
   const whole = (event) => {
     const { xhr, requestConfig } = event.detail;
     const asked = new URL(requestConfig.path, location.href).pathname;
-    if (xhr.responseURL && new URL(xhr.responseURL).pathname !== asked) {
+    const landed = xhr.responseURL && new URL(xhr.responseURL).pathname;
+    // A form that leads back to this page is no such case.
+    if (landed && landed !== asked && landed !== location.pathname) {
       event.detail.shouldSwap = false;
       location.assign(xhr.responseURL);
     }
@@ -129,7 +128,14 @@
     if (!event.detail.elt.matches("[data-poll]")) document.body.classList.add("loading");
   };
 
+  // Selects all rows of a list, or none.
+  const pick = (event) => {
+    if (!event.target.matches("[data-pick-all]")) return;
+    event.target.form.querySelectorAll(".pick input").forEach((box) => { box.checked = event.target.checked; });
+  };
+
   document.addEventListener("keydown", press);
+  document.addEventListener("change", pick);
   document.addEventListener("click", click);
   document.addEventListener("htmx:beforeSwap", whole);
   document.addEventListener("submit", once);

@@ -1,0 +1,221 @@
+"""The review desk in a real browser: a day's queue by keyboard alone, two editors, and no script."""
+
+from datetime import timedelta
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from articles.models import News, NewsCluster, NewsDecision, NewsLink, ReviewItem
+from articles.services import queue
+from tests.views.factories import BODY, make_cluster, make_link, make_news
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+HOSTILE = '<img src="x" onerror="document.title=\'taken\'"><script>document.title="taken"</script>'
+TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+SERIOUS = ("serious", "critical")
+# What the queue does every fifteen seconds.
+POLL = """() => {
+  const queue = document.querySelector("#queue");
+  const swap = {source: queue, target: queue, select: "#queue", swap: "outerHTML"};
+  htmx.ajax("GET", queue.getAttribute("hx-get"), swap);
+}"""
+
+
+def make_pairs(number: int, kind: str = "suspect", **fields) -> list[NewsLink]:
+    """Pairs that wait, the first one first."""
+    links = []
+    now = timezone.now().replace(microsecond=0)
+    for place in range(number):
+        shared = {"published_at": now - timedelta(hours=2 * place)} | fields
+        left = make_news(f"渡口通航第{place + 1}日", BODY, source="江城日报", **shared)
+        right = make_news(f"渡口通航第{place + 1}日（图）", BODY.replace("首班", "头班"), **shared)
+        links.append(make_link(left, right, kind=kind, status="pending", score=0.7))
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
+    return links
+
+
+def title(page):
+    return page.locator("#pair .head h2").first
+
+
+def settled(page, number: int) -> None:
+    """The desk is there again after a decision: so many are left."""
+    expect(page.locator("#queue .left-over b")).to_have_text(str(number))
+    expect(page.locator("body")).not_to_have_class("loading")
+
+
+def test_a_queue_of_twenty_is_cleared_by_twenty_keys(site):
+    make_pairs(12, kind="near")
+    for _ in range(8):
+        make_cluster(2)
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
+    page = site("editor")
+    page.goto("/desk/")
+    keys = 0
+    for left in range(20, 0, -1):
+        settled(page, left)
+        page.keyboard.press("Enter")
+        keys += 1
+    expect(page.get_by_text("全部处理完了")).to_be_visible()
+    assert keys == 20
+    assert NewsDecision.objects.count() == 20
+    assert NewsLink.objects.filter(status="confirmed").count() == 20
+    # What was judged a duplicate one by one has become groups, which needed no second look.
+    assert not ReviewItem.objects.exists()
+
+
+def test_each_verdict_has_its_key_and_undo_goes_back(site):
+    links = make_pairs(5)
+    page = site("editor")
+    page.goto("/desk/")
+    kinds = {"u": "update", "e": "excerpt", "s": "same_event", "t": "template", "x": "different"}
+    for left, (key, kind) in enumerate(kinds.items()):
+        settled(page, 5 - left)
+        page.keyboard.press(key)
+        expect(page.locator(".messages")).to_contain_text("已记录")
+        settled(page, 4 - left)
+        assert NewsLink.objects.get(pk=links[left].pk).kind == kind
+    expect(page.get_by_text("全部处理完了")).to_be_visible()
+    page.keyboard.press("z")
+    expect(title(page)).to_have_text("渡口通航第5日")
+    settled(page, 1)
+    page.keyboard.press("z")
+    expect(title(page)).to_have_text("渡口通航第4日")
+    assert list(ReviewItem.objects.values_list("link", flat=True)) == [links[3].pk, links[4].pk]
+
+
+def test_moving_through_the_queue_keeps_its_place_and_the_address_names_the_item(site):
+    links = make_pairs(30)
+    page = site("editor")
+    page.goto("/desk/")
+    for number in range(2, 22):
+        page.keyboard.press("j")
+        expect(title(page)).to_have_text(f"渡口通航第{number}日")
+    page.keyboard.press("k")
+    expect(title(page)).to_have_text("渡口通航第20日")
+    assert f"item=p{links[19].pk}" in page.url
+    row = page.locator("#queue [aria-current='true'][id]")
+    expect(row).to_be_in_viewport()
+    before = row.bounding_box()["y"]
+    urgent = make_pairs(1, published_at=timezone.now() + timedelta(hours=3))
+    page.evaluate(POLL)
+    expect(page.locator(f"#item-p{urgent[0].pk}")).to_have_count(1)
+    assert abs(row.bounding_box()["y"] - before) < 2
+    page.reload()
+    expect(title(page)).to_have_text("渡口通航第20日")
+
+
+def test_the_next_comparison_is_there_before_it_is_asked_for(site):
+    make_pairs(3)
+    page = site("editor")
+    with page.expect_response("**/desk/ahead/**") as ahead:
+        page.goto("/desk/")
+    assert "渡口通航第2日" in ahead.value.text()
+    page.wait_for_load_state("networkidle")
+    held = []
+    page.route("**/verdict/", lambda route: held.append(route))
+    page.keyboard.press("x")
+    expect(title(page)).to_have_text("渡口通航第2日")
+    page.keyboard.press("x")  # Too early: it would be said of the former pair.
+    assert len(held) == 1
+    held[0].continue_()
+    settled(page, 2)
+    assert NewsDecision.objects.count() == 1
+
+
+def test_two_editors_in_conflict(site):
+    link, _ = make_pairs(2)
+    first, second = site("editor"), site("editor")
+    first.goto("/desk/")
+    expect(title(first)).to_have_text("渡口通航第1日")
+    second.goto("/desk/")
+    expect(title(second)).to_have_text("渡口通航第2日")
+    second.keyboard.press("k")
+    expect(second.locator("#state")).to_contain_text("也在看这一条")
+    first.keyboard.press("d")
+    expect(first.locator(".messages")).to_contain_text("已记录：转载")
+    second.keyboard.press("x")
+    expect(second.locator(".messages")).to_contain_text("再看一遍")
+    expect(second.locator("#state")).to_contain_text("不再等待")
+    expect(title(second)).to_have_text("渡口通航第1日")
+    assert NewsLink.objects.get(pk=link.pk).status == "confirmed"
+    assert NewsDecision.objects.count() == 1
+
+
+def test_a_group_by_keyboard(site):
+    cluster = make_cluster(4)
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
+    page = site("editor")
+    page.goto("/desk/")
+    page.keyboard.press("r")
+    expect(page.locator(".side h2").first).to_contain_text("3 篇")
+    page.keyboard.press("z")
+    expect(page.locator(".side h2").first).to_contain_text("4 篇")
+    page.keyboard.press("a")
+    expect(page.get_by_text("全部处理完了")).to_be_visible()
+    assert NewsCluster.objects.get(pk=cluster.pk).state == "reviewed"
+
+
+def test_the_filter_by_keyboard(site):
+    make_pairs(3)
+    page = site("editor")
+    page.goto("/desk/")
+    page.keyboard.press("/")
+    page.keyboard.type("第2日")
+    page.keyboard.press("Enter")
+    expect(page.locator(".waiting li")).to_have_count(1)
+    expect(title(page)).to_have_text("渡口通航第2日")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("没有符合")).to_be_visible()
+    assert "q=" in page.url
+
+
+def test_without_script(site):
+    make_pairs(3)
+    page = site("editor", java_script_enabled=False)
+    page.goto("/desk/")
+    page.locator(".waiting a").nth(1).click()
+    expect(title(page)).to_have_text("渡口通航第2日")
+    page.get_by_label("备注").fill("图注不同")
+    page.get_by_role("button", name="更新稿").click()
+    expect(title(page)).to_have_text("渡口通航第3日")
+    expect(page.locator(".messages")).to_contain_text("已记录：更新稿")
+    page.get_by_role("button", name="撤销").last.click()
+    expect(title(page)).to_have_text("渡口通航第2日")
+    page.locator(".narrow summary").click()
+    page.get_by_label("标题").fill("第3日")
+    page.get_by_role("button", name="筛选").click()
+    expect(page.locator(".waiting li")).to_have_count(1)
+    page.locator(".narrow summary").click()
+    page.get_by_role("link", name="清除").click()
+    expect(page.locator(".waiting li")).to_have_count(3)
+
+
+def test_hostile_text_stays_text(site):
+    make_pairs(1, url=HOSTILE)
+    News.objects.update(title=HOSTILE, content=HOSTILE + BODY, source=HOSTILE[:90])
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
+    page = site("editor", locale="en-GB")
+    page.goto("/desk/")
+    page.wait_for_load_state("networkidle")
+    assert page.title() == "Review desk · News de-duplication"
+    assert page.locator("main img, main script").count() == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_accessible_and_no_wider_than_the_screen(site, theme):
+    make_pairs(45)
+    make_cluster(5)
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
+    page = site("editor", color_scheme=theme)
+    for address in ("/desk/", "/desk/?kind=cluster", "/desk/?q=没有&lowest=7"):
+        page.goto(address)
+        for width in (1440, 1024, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate(TOO_WIDE) <= 0, (address, width)
+            found = Axe().run(page).response["violations"]
+            serious = [rule for rule in found if rule["impact"] in SERIOUS]
+            assert [(rule["id"], node["html"][:120]) for rule in serious for node in rule["nodes"]] == []
