@@ -180,18 +180,21 @@ def merge(cluster_ids: Collection[int], actor: User | None, note: str = "") -> N
     if not 1 < len(ids) <= MERGED_AT_ONCE:
         raise ReviewError(gettext("Choose two to %(number)s clusters.") % {"number": MERGED_AT_ONCE})
     clusters = sorted((_cluster(id_) for id_ in ids), key=lambda c: (not c.lead_locked, c.pk))
-    first, *others = (cluster.lead_id for cluster in clusters if cluster.lead_id)
+    leads = {cluster.pk: cluster.lead_id for cluster in clusters if cluster.lead_id}
+    if len(leads) < len(clusters):
+        raise ConflictError(gettext("The cluster has changed meanwhile; look at it again."))
+    first, *others = leads.values()
     pairs = [pair_of(first, other) for other in others]
 
     def write(remember: Remember) -> None:
         for one, other in combinations(ids, 2):
             _refuse_rejected(one, other)
-        for cluster in clusters:
-            _tie(_members(_cluster(cluster.pk)), cluster.lead_id, remember)
+        for id_, lead in leads.items():
+            _tie(_members(_cluster(id_), {lead}), lead, remember)
         _write_verdicts(pairs, DUPLICATE, remember)
 
     def check() -> None:
-        homes = News.objects.filter(pk__in=[first, *others]).values_list("cluster", flat=True)
+        homes = News.objects.filter(pk__in=leads.values()).values_list("cluster", flat=True)
         if len(set(homes)) > 1:
             raise BlockedError(gettext("An earlier verdict keeps articles of these clusters apart."))
 
@@ -211,7 +214,7 @@ def _take_out(action: str, cluster_id: int, leaving: set[int], actor: User | Non
     one, other = (_first(members, cluster, ids) for ids in (leaving, members.keys() - leaving))
 
     def write(remember: Remember) -> None:
-        members = _members(_cluster(cluster_id), leaving)
+        members = _members(_cluster(cluster_id), {*leaving, other})
         staying = members.keys() - leaving
         apart = _apart(members, leaving, other)
         remember(clusters=[cluster.pk])
@@ -281,7 +284,7 @@ def _with_heir(link: NewsLink, here: int, heir: int) -> NewsLink:
     return own
 
 
-def _tie(ids: Collection[int], lead: int | None, remember: Remember) -> None:
+def _tie(ids: Collection[int], lead: int, remember: Remember) -> None:
     """Confirm as few links as hold these articles together, adding those with the lead that are missing."""
     first = {id_: id_ for id_ in ids}
 
@@ -299,8 +302,8 @@ def _tie(ids: Collection[int], lead: int | None, remember: Remember) -> None:
             needed.append(link)
     remember(pairs=[(link.low_id, link.high_id) for link in needed])
     _confirm([link.pk for link in needed if link.status != Status.CONFIRMED])
-    strays = [id_ for id_ in ids if lead and root(id_) == id_ != root(lead)]
-    _write_verdicts([pair_of(lead, id_) for id_ in strays if lead], DUPLICATE, remember)
+    strays = [id_ for id_ in ids if root(id_) == id_ != root(lead)]
+    _write_verdicts([pair_of(lead, id_) for id_ in strays], DUPLICATE, remember)
 
 
 def _joining(ids: Collection[int]) -> list[NewsLink]:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from articles.models import BulkRun, NewsCluster, NewsLink
+from articles.services import bulk
 from tests.e2e.test_reading import HOSTILE, TOO_WIDE, open_page, violations
 from tests.views.factories import make_cluster
 from tests.views.test_bulk import make_pair
@@ -56,6 +57,21 @@ def test_all_on_the_page_and_by_keyboard(site):
     assert NewsLink.objects.filter(status="rejected").count() == 3
     page.keyboard.press("z")
     expect(page.get_by_role("status")).to_contain_text("已撤销 3 项判定")
+
+
+@pytest.mark.worker
+def test_many_are_done_and_undone_by_a_worker(site, worker):
+    for number in range(bulk.AT_ONCE + 10):
+        make_pair(f"第{number}号渡口通航")
+    page = site("editor")
+    page.goto(reverse("bulk_preview", query={"of": "pairs", "all": "on", "action": "different"}))
+    page.get_by_role("button", name="将 60 对判为“不同”").click()
+    page.wait_for_url(re.compile(r"/bulk/[0-9a-f-]+/"))
+    expect(page.get_by_role("status")).to_contain_text("已作出 60 项判定", timeout=60_000)
+    assert NewsLink.objects.filter(status="rejected", kind="different").count() == 60
+    page.get_by_role("button", name="全部撤销").click()
+    expect(page.get_by_role("status")).to_contain_text("已撤销 60 项判定", timeout=60_000)
+    assert NewsLink.objects.filter(status="pending", kind="update").count() == 60
 
 
 def test_the_progress_follows_without_a_new_page(site):
