@@ -69,6 +69,8 @@ def prepare(folder: str, url: str) -> None:
     os.environ |= {"NEWSDEDUP_VAR": folder, "DJANGO_SETTINGS_MODULE": "newsdedup_site.settings"}
     os.environ |= {
         "DATABASE_URL": url,
+        # What collectstatic once left in the project's folder may be older than the pages.
+        "STATIC_ROOT": f"{folder}/static",
         "SECRET_KEY": "bench",
         "DEBUG": "false",
         "ALLOWED_HOSTS": "testserver",

@@ -156,11 +156,12 @@ def _run(rows: Sequence[News]) -> None:
     articles = [_prepare(row, passages) for row in rows]
     with transaction.atomic():
         _store_fingerprints(articles)
-    found = candidates.find([Query(a.id, a.print) for a in articles], _linked(articles), rules)
+    linked = _linked(articles)
+    found = candidates.find([Query(a.id, a.print) for a in articles], linked, rules)
     verdicts = _judge_pairs(found, articles, passages, rules)
     with transaction.atomic():
         ClusterLock.take()
-        touched = _store_links(articles, found, verdicts, rules)
+        touched = _store_links(articles, found, linked, verdicts, rules)
         clustering.recluster({article.id for article in articles} | touched)
         _mark_done(articles)
     furniture.learn_from(found.crowds, found.members)
@@ -262,7 +263,11 @@ def _load_items(
 
 
 def _store_links(
-    articles: Sequence[Article], found: Found, verdicts: dict[Pair, Verdict], rules: Rules
+    articles: Sequence[Article],
+    found: Found,
+    linked: dict[int, set[int]],
+    verdicts: dict[Pair, Verdict],
+    rules: Rules,
 ) -> set[int]:
     """Write the batch's links; returns the articles whose links changed. Locked links stay as they are."""
     judged = {article.id for article in articles}
@@ -279,7 +284,7 @@ def _store_links(
         elif not old.locked and _differs(old, row):
             row.pk = old.pk
             changed.append(row)
-    gone = [link for link in known.values() if _is_stale(link, judged, demoted)]
+    gone = [link for link in known.values() if _is_stale(link, linked, demoted)]
     _insert_links(sorted(new, key=lambda link: (link.low_id, link.high_id)))
     _update_links(changed)
     NewsLink.objects.filter(pk__in=[link.pk for link in gone]).delete()
@@ -307,11 +312,14 @@ def _values(link: NewsLink, columns: Iterable[str]) -> list[Any]:
     return [field.get_db_prep_save(getattr(link, field.attname), connection) for field in fields]
 
 
-def _is_stale(link: NewsLink, judged: set[int], demoted: set[int]) -> bool:
-    """A machine's link that this run did not find again, or of an article whose first copy speaks for it."""
+def _is_stale(link: NewsLink, linked: dict[int, set[int]], demoted: set[int]) -> bool:
+    """A machine's link that this run knew and did not find again, or one of a copy that is first no longer.
+
+    A link that another process made since the look-up is neither.
+    """
     if link.locked:
         return False
-    if not judged.isdisjoint((link.low_id, link.high_id)):
+    if link.high_id in linked.get(link.low_id, ()):
         return True
     return link.kind != NewsLink.Kind.EXACT and not demoted.isdisjoint((link.low_id, link.high_id))
 
