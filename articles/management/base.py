@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, DjangoHelpFormatter
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from tqdm import tqdm
 
 from articles.models import News
@@ -38,6 +38,7 @@ def _judge_patiently(progress: Callable[[int], None]) -> int:
             if attempt == ATTEMPTS:
                 left = "What is left stays pending: manage.py dedup_all --resume goes on with it."
                 raise CommandError(f"The database gave up: {error}. {left}") from error
+            connection.close()  # One that the server closed would fail for ever.
             time.sleep(attempt)
     raise AssertionError
 

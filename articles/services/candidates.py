@@ -18,6 +18,7 @@ from articles.services import sql
 
 Pair = tuple[int, int]
 HAMMING_LIMIT = DEFAULT_RULES.hamming_limit
+ANCHORS = 4
 # Rows read for one hash or title; the hash itself is never dropped, and the latest articles are kept.
 ROWS_PER_KEY = 1_000
 LATEST = f"""
@@ -94,7 +95,11 @@ def _nearest(
     me = members[id_]
     inside = [rep for rep in best if within(me.published, members[rep].published, rules.window)]
     if len(inside) > rules.candidate_limit:
-        inside = sorted(inside, key=lambda rep: (-best[rep], members[rep].order))[: rules.candidate_limit]
+        # The first ones lead clusters: whoever is cut off, each newcomer is compared with them.
+        inside.sort(key=lambda rep: members[rep].order)
+        anchors, others = inside[:ANCHORS], inside[ANCHORS:]
+        others.sort(key=lambda rep: (-best[rep], members[rep].order))
+        inside = [*anchors, *others[: rules.candidate_limit - ANCHORS]]
     return {(min(id_, rep), max(id_, rep)) for rep in inside}
 
 
