@@ -93,17 +93,29 @@ def find_item(key: str) -> ReviewItem | None:
     return rows.filter(**{column: int(named[2])}).first()
 
 
-def first_free(rows: QuerySet[ReviewItem], user: User, place: str = "") -> ReviewItem | None:
+def top_of(rows: QuerySet[ReviewItem]) -> list[ReviewItem]:
+    """The first rows, and one more where they are not all: read once, as a rare kind is long looked for."""
+    return list(rows[: SHOWN + 1])
+
+
+def count(rows: QuerySet[ReviewItem], top: list[ReviewItem]) -> selectors.Bounded:
+    return selectors.count(rows) if len(top) > SHOWN else selectors.Bounded(len(top), False)
+
+
+def first_free(
+    rows: QuerySet[ReviewItem], top: list[ReviewItem], user: User, place: str = ""
+) -> ReviewItem | None:
     """The first item behind a place that nobody else has open; from the top again where none follows."""
     now = timezone.now()
     free = rows.filter(Q(claimed_until=None) | Q(claimed_until__lt=now) | Q(claimed_by=user))
-    found = following(free, place).first() if place else None
-    return found or free.first()
+    if place and (found := following(free, place).first()):
+        return found
+    found = next((item for item in top if item.is_free_for(user)), None)
+    return found or (free.first() if len(top) > SHOWN else None)
 
 
-def window(rows: QuerySet[ReviewItem], item: ReviewItem | None) -> Window:
+def window(rows: QuerySet[ReviewItem], top: list[ReviewItem], item: ReviewItem | None) -> Window:
     """The top of the queue where the item is there, else what surrounds it."""
-    top = list(rows[: SHOWN + 1])
     if item is None or item in top[:SHOWN]:
         return Window(top[:SHOWN], True, top[SHOWN - 1].place if len(top) > SHOWN else "")
     before = list(_preceding(rows, item.place)[:SHOWN_BEFORE])

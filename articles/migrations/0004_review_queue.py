@@ -109,7 +109,7 @@ class Migration(migrations.Migration):
                 'db_table': 'news_review_item',
                 'ordering': ('-priority', '-id'),
                 'default_permissions': (),
-                'indexes': [models.Index(fields=['priority', 'id'], name='idx_item_priority'), models.Index(fields=['kind', 'priority', 'id'], name='idx_item_kind'), models.Index(fields=['source', 'priority', 'id'], name='idx_item_source'), models.Index(fields=['claimed_by', 'claimed_until'], name='idx_item_claim'), models.Index(fields=['created_at'], name='idx_item_created')],
+                'indexes': [models.Index(fields=['priority', 'id'], name='idx_item_priority'), models.Index(fields=['kind', 'priority', 'id'], name='idx_item_kind'), models.Index(fields=['source', 'priority', 'id'], name='idx_item_source'), models.Index(fields=['published'], name='idx_item_published'), models.Index(fields=['size'], name='idx_item_size'), models.Index(fields=['claimed_by', 'claimed_until'], name='idx_item_claim'), models.Index(fields=['created_at'], name='idx_item_created')],
                 'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('cluster__isnull', False), ('link', None)), models.Q(('cluster', None), ('link__isnull', False)), _connector='OR'), name='pair_or_cluster')],
             },
         ),

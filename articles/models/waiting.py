@@ -1,6 +1,8 @@
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.fields import ExactCharField, UtcNow
@@ -58,6 +60,9 @@ class ReviewItem(models.Model):
             models.Index(fields=["priority", "id"], name="idx_item_priority"),
             models.Index(fields=["kind", "priority", "id"], name="idx_item_kind"),
             models.Index(fields=["source", "priority", "id"], name="idx_item_source"),
+            # For the few of a day and the few large ones; whatever is frequent is met on the way down anyway.
+            models.Index(fields=["published"], name="idx_item_published"),
+            models.Index(fields=["size"], name="idx_item_size"),
             models.Index(fields=["claimed_by", "claimed_until"], name="idx_item_claim"),
             models.Index(fields=["created_at"], name="idx_item_created"),
         )
@@ -69,6 +74,11 @@ class ReviewItem(models.Model):
     def key(self) -> str:
         """How addresses name it: by what waits, as the row is made anew when an undo brings it back."""
         return f"c{self.cluster_id}" if self.cluster_id else f"p{self.link_id}"
+
+    def is_free_for(self, user: User) -> bool:
+        """Nobody else has it open."""
+        open_ = self.claimed_until is not None and self.claimed_until > timezone.now()
+        return not open_ or self.claimed_by_id == user.pk
 
     @property
     def place(self) -> str:

@@ -76,7 +76,8 @@ def _queue(request: HttpRequest) -> dict[str, Any]:
     form = QueueFilter(request.GET)
     user = cast(User, request.user)
     rows = reads.waiting(**form.chosen, user=user)
-    item, key = _opened(request, rows)
+    top = reads.top_of(rows)
+    item, key = _opened(request, rows, top)
     if item and user.has_perm("articles.add_newsdecision"):
         queue.claim(item, user)
     counts = reads.count_by_kind()
@@ -84,15 +85,17 @@ def _queue(request: HttpRequest) -> dict[str, Any]:
         "form": form,
         "item": item,
         "key": key,
-        "window": reads.window(rows, item),
-        "count": selectors.count(rows) if form.chosen else None,
+        "window": reads.window(rows, top, item),
+        "count": reads.count(rows, top) if form.chosen else None,
         "counts": counts,
         "total": sum(counts.values()),
         "poll": _address(request, view="desk_queue", item=key, after=item.place if item else None),
     }
 
 
-def _opened(request: HttpRequest, rows: QuerySet[ReviewItem]) -> tuple[ReviewItem | None, str]:
+def _opened(
+    request: HttpRequest, rows: QuerySet[ReviewItem], top: list[ReviewItem]
+) -> tuple[ReviewItem | None, str]:
     """The item that the address asks for, else the next one that nobody has open; and its key."""
     keys = [key for key in request.GET.getlist("item") if reads.KEY.fullmatch(key)]
     for key in keys:
@@ -100,7 +103,7 @@ def _opened(request: HttpRequest, rows: QuerySet[ReviewItem]) -> tuple[ReviewIte
             return item, key
     if keys and not request.GET.get("on"):
         return None, keys[0]
-    found = reads.first_free(rows, cast(User, request.user), request.GET.get("after", ""))
+    found = reads.first_free(rows, top, cast(User, request.user), request.GET.get("after", ""))
     return found, found.key if found else ""
 
 
