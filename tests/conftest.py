@@ -156,3 +156,11 @@ def browser() -> Iterator[Any]:
         running = playwright.chromium.launch(executable_path=chromium, args=[*quiet, *alone])
         yield running
         running.close()
+
+
+@pytest.fixture(autouse=True)
+def _numbers_start_anew() -> None:
+    # Django is not ready yet when this file is loaded.
+    from tests.views.factories import start_anew
+
+    start_anew()

@@ -21,6 +21,12 @@ BODY = (
 _numbers = count(1)
 
 
+def start_anew() -> None:
+    """Number from 1 again, before each test: dates and sources would else depend on the tests before it."""
+    global _numbers
+    _numbers = count(1)
+
+
 def make_user(role: str = "", **fields: Any) -> User:
     user = User.objects.create_user(fields.pop("username", f"{role or 'nobody'}-{next(_numbers)}"), **fields)
     if role:
