@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from django.db.models.signals import post_save, pre_delete
+from django.db.models.signals import post_delete, post_save, pre_delete
 from django.dispatch import receiver
 
 from articles.models import News
@@ -23,3 +23,11 @@ def release_neighbours(instance: News, **kwargs: Any) -> None:
     from articles.services.ingest import deleting
 
     deleting([instance.pk])
+
+
+@receiver(post_delete, sender=News)
+def retire_deserted_cluster(instance: News, **kwargs: Any) -> None:
+    from articles.services.clustering import retire_deserted
+
+    if instance.cluster_id:
+        retire_deserted([instance.cluster_id])

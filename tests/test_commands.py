@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from datetime import timedelta
@@ -14,8 +15,10 @@ from django.db import connection
 from django.utils import timezone
 
 from articles.models import News, NewsCluster, NewsLink, NewsShingle
-from articles.services import dispatch
+from articles.services import dispatch, ingest
+from tests.conftest import database_url
 from tests.factories import CONTENT, make_cluster, make_link, make_news, make_payload, take_sent
+from tests.services import wait_until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -208,9 +211,9 @@ def test_an_export_that_cannot_be_written_is_a_failure(command, tmp_path):
 def test_judging_all_anew_gives_the_same_clusters(file, tmp_path):
     run("import_news", file(TEXTBOOK), "--wait")
     before = exported("news", tmp_path)
-    assert summary("dedup_all") == {"judged": 6, "failed": 0}
+    assert summary("dedup_all") == {"judged": 6, "failed": 0, "taken": 0}
     assert exported("news", tmp_path) == before
-    assert summary("dedup_all", "--resume") == {"judged": 0, "failed": 0}
+    assert summary("dedup_all", "--resume") == {"judged": 0, "failed": 0, "taken": 0}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -225,10 +228,34 @@ def test_judging_all_anew_keeps_what_a_person_decided(file, tmp_path):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_judging_that_is_interrupted_gives_its_articles_back():
+    payloads = [make_payload(external_id=str(n), content=f"第{n}号。{CONTENT}" * 20) for n in range(1500)]
+    ingest.ingest(payloads, enqueue=False)
+    with subprocess.Popen(
+        [sys.executable, "manage.py", "dedup_all", "--resume"],
+        cwd=Path(__file__).parent.parent,
+        env=os.environ | {"DATABASE_URL": database_url()},
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        wait_until(lambda: News.objects.exclude(claim="").exists() or process.poll() is not None, 60)
+        process.send_signal(signal.SIGINT)
+    assert process.returncode != 0
+    assert News.objects.filter(state=News.State.PENDING).exists()
+    assert not News.objects.exclude(claim="").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_articles_that_another_process_has_taken_are_told(capsys):
+    make_news(external_id="a", claim="x", claimed_at=timezone.now())
+    assert summary("dedup_all", "--resume") == {"judged": 0, "failed": 0, "taken": 1}
+    assert "1 articles are taken" in capsys.readouterr().err
+
+
+@pytest.mark.django_db(transaction=True)
 def test_only_what_failed_is_judged_again_when_asked():
     done = make_news(external_id="a", state=News.State.DONE)
     failed = make_news(external_id="b", state=News.State.FAILED, attempts=3, last_error="e")
-    assert summary("dedup_all", "--failed") == {"judged": 1, "failed": 0}
+    assert summary("dedup_all", "--failed") == {"judged": 1, "failed": 0, "taken": 0}
     failed.refresh_from_db()
     assert (failed.state, failed.attempts, failed.last_error) == (News.State.DONE, 0, "")
     done.refresh_from_db()

@@ -66,7 +66,11 @@ class ServiceCommand(BaseCommand):
         self.stdout.write(json.dumps(summary, ensure_ascii=False) if options["json"] else text)
 
     def judge(self, total: int | None = None) -> dict[str, int]:
-        """Judge all that is pending, here and now; tells how many were judged, and failed for good."""
+        """Judge all that is pending, here and now.
+
+        Returns how many were judged, how many failed for good, and how many are taken: another process
+        judges them, or did until it was killed, and then they are free again after five minutes.
+        """
         broken = News.objects.filter(state=News.State.FAILED)
         before = broken.count()
         judged = 0
@@ -80,7 +84,14 @@ class ServiceCommand(BaseCommand):
 
             attempts_failed = _judge_patiently(progress)
         # A failed attempt is repeated, and mostly ends well.
-        return {"judged": judged - attempts_failed, "failed": max(0, broken.count() - before)}
+        taken = News.objects.filter(state=News.State.PENDING).count()
+        if taken:
+            self.stderr.write(
+                f"{taken} articles are taken by another process, or by one that was killed: these are free "
+                "again after five minutes; manage.py dedup_all --resume then judges what is left."
+            )
+        failed = max(0, broken.count() - before)
+        return {"judged": judged - attempts_failed, "failed": failed, "taken": taken}
 
     def finish(self, failed: int) -> None:
         if failed:

@@ -70,6 +70,9 @@ def find(queries: Sequence[Query], linked: dict[int, set[int]], rules: Rules) ->
     for query in queries:
         if query.id not in first:
             continue  # deleted meanwhile
+        # Copies that are linked to it are linked to the first from now on, be that itself or another.
+        known = linked.get(query.id, set()) - asked
+        copies |= {m.id: first[m.id] for m in nodes[query.id] if m.id in known and m.id != first[m.id]}
         if first[query.id] != query.id:
             copies[query.id] = first[query.id]
             continue

@@ -46,9 +46,16 @@ def recluster(seeds: Collection[int]) -> set[int]:
     Must run inside a transaction that holds the ClusterLock. Returns the ids of all articles looked at.
     """
     ids = _closure(set(seeds))
-    if not ids:
-        return ids
     reviewed = _reviewed(ids)
+    _derive(ids, reviewed)
+    if set(reviewed.values()) != set(_reviewed(ids).values()):
+        # A reviewed cluster that is no more bars nothing any longer.
+        _derive(ids, _reviewed(ids))
+    queue.refresh(ids)
+    return ids
+
+
+def _derive(ids: set[int], reviewed: dict[int, int]) -> None:
     members = _members(ids, reviewed)
     links = _load_links(ids, reviewed)
     window = current_rules().window
@@ -69,8 +76,6 @@ def recluster(seeds: Collection[int]) -> set[int]:
     ]
     _derive_status(links, wanted)
     _store(wanted, ids, links, members)
-    queue.refresh(ids)
-    return ids
 
 
 def rebuild_all(progress: Callable[[int], None] | None = None) -> int:
@@ -90,6 +95,23 @@ def rebuild_all(progress: Callable[[int], None] | None = None) -> int:
             progress(len(batch))
     queue.remove_stray()
     return NewsCluster.objects.exclude(state=NewsCluster.State.MERGED).count()
+
+
+def retire_deserted(clusters: Collection[int]) -> int:
+    """Close those of the clusters all of whose articles were deleted. Returns how many.
+
+    Without the ClusterLock, for which a deletion that holds its rows must not wait: nothing joins a cluster
+    that has no articles.
+    """
+    deserted = NewsCluster.objects.filter(pk__in=clusters, members=None)
+    return deserted.exclude(state=NewsCluster.State.MERGED).update(
+        state=NewsCluster.State.MERGED,
+        size=0,
+        lead=None,
+        weakest_link=None,
+        merged_into=None,
+        changed_at=timezone.now(),
+    )
 
 
 def retire_empty(homes: Mapping[int, int | None]) -> None:
@@ -300,6 +322,7 @@ def _save_cluster(
     dates = sorted(members[id_].published for id_ in ids_ if members[id_].published)  # type: ignore[type-var]
     values: dict[str, Any] = {
         "lead_id": lead,
+        "lead_locked": cluster.lead_locked and lead == cluster.lead_id,
         "size": len(ids_),
         "lowest_score": weakest[0],
         "weakest_link_id": weakest[1],

@@ -6,7 +6,7 @@ Import twice and nothing changes: an article is known again by its identity, see
 import hashlib
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -17,9 +17,9 @@ from django.db.models import F, Q
 from django.db.models.functions import SHA256
 
 from articles.models import News, NewsLink, Upload
-from articles.services import sql
+from articles.services import repair, sql
 from articles.services.dispatch import enqueue
-from articles.services.payloads import Payload
+from articles.services.payloads import LAST_YEAR, Payload
 
 __all__ = [
     "IngestResult",
@@ -108,7 +108,7 @@ def saved(ids: Sequence[int]) -> None:
     enqueue(ids)
 
 
-def rejudge(ids: Sequence[int]) -> int:
+def rejudge(ids: Collection[int]) -> int:
     """Have articles judged again, whatever became of them before. Returns their number."""
     count = 0
     for chunk in _chunks(sorted(ids), BATCH_ROWS):
@@ -146,11 +146,11 @@ def identify(ids: Sequence[int] | None = None) -> int:
         The number of articles that got another identity.
     """
     if ids is not None:
-        return _identify(News.objects.filter(pk__in=ids))
-    nameless = News.objects.filter(identity=None).order_by("pk")[:BATCH_ROWS]
+        return _identify(ids)
+    nameless = News.objects.filter(identity=None).order_by("pk").values_list("pk", flat=True)
     count = 0
-    while nameless.exists():
-        count += _retried(lambda: _identify(nameless.all()))
+    while found := list(nameless[:BATCH_ROWS]):
+        count += _retried(partial(_identify, found))
     return count
 
 
@@ -289,14 +289,17 @@ def _anew() -> dict[str, Any]:
 # --- Identities -------------------------------------------------------------------------------------------
 
 
-def _identify(rows: Any) -> int:
+def _identify(ids: Sequence[int]) -> int:
+    columns = ("pk", "identity", "published_at", "title", "content", "source", "url", "external_id")
     count = 0
-    for pk, stored, title, content, source, url, external_id in rows.values_list(
-        "pk", "identity", "title", "content", "source", "url", "external_id"
+    for pk, stored, published, *texts in repair.read(
+        News.objects.filter(pk__in=ids).order_by("pk").values_list(*columns), ids
     ):
-        wanted = identity(Payload(title, content, source, url, external_id))
+        wanted = identity(Payload(*texts))
         if wanted != stored:
             count += _set_identity(pk, wanted)
+        if published and published.year > LAST_YEAR:
+            News.objects.filter(pk=pk).update(published_at=None)
     return count
 
 

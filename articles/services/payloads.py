@@ -62,6 +62,8 @@ _MAX_NAME_LENGTH = 64
 
 BAD_BYTES = "\udcff"
 """Stands in a decoded text for bytes that are no text; never in a text that was accepted."""
+FIRST_YEAR, LAST_YEAR = 1000, 9998
+"""MySQL's first year; and the last one that has a tomorrow in every time zone."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 # code -> (reason, remedy)
@@ -95,7 +97,7 @@ PROBLEMS = {
         gettext_noop("write it like 2026-11-28 09:15:00, or leave it empty"),
     ),
     "date_range": (
-        gettext_noop("the date “%(value)s” lies outside the years 1000 to 9999"),
+        gettext_noop("the date “%(value)s” lies outside the years 1000 to 9998"),
         gettext_noop("correct it, or leave it empty"),
     ),
     "not_text": (
@@ -226,7 +228,7 @@ def parse_date(value: str | int | float, zone: tzinfo | None = None) -> datetime
 
     Raises:
         ValueError: it is none of these.
-        OverflowError: MySQL cannot hold it: its years are 1000 to 9999.
+        OverflowError: it is none of the years 1000 to 9998.
     """
     text = unicodedata.normalize("NFKC", str(value)).strip()
     if not text:
@@ -237,7 +239,7 @@ def parse_date(value: str | int | float, zone: tzinfo | None = None) -> datetime
     if found.tzinfo is None:
         found = found.replace(tzinfo=zone or timezone.get_default_timezone())
     found = found.astimezone(UTC)
-    if found.year < 1000:
+    if not FIRST_YEAR <= found.year <= LAST_YEAR:
         raise OverflowError(value)
     return found
 

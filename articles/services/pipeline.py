@@ -14,20 +14,20 @@ from time import monotonic
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from articles.dedup.clean import clean_body, clean_title
-from articles.dedup.cluster import canonical_key, plausible
+from articles.dedup.cluster import Member, canonical_key, plausible
 from articles.dedup.evidence import Evidence, Text
 from articles.dedup.fingerprint import Fingerprint, fingerprint, hamming_distance, md5, unsigned_to_signed
 from articles.dedup.rules import Rules
 from articles.dedup.verdict import Item, Verdict, judge
 from articles.models import ClusterLock, News, NewsLink, NewsShingle, NewsText
-from articles.services import candidates, clustering, furniture, sql
+from articles.services import candidates, clustering, furniture, repair, sql
 from articles.services.candidates import Found, Query
 from articles.services.furniture import FurnitureSet
-from articles.services.ingest import identify
+from articles.services.ingest import identify, rejudge
 from articles.services.rules import current_rules
 
 logger = logging.getLogger(__name__)
@@ -72,9 +72,14 @@ def deduplicate(ids: Sequence[int]) -> Summary:
     """De-duplicate those of the given articles that are pending and not being worked on elsewhere."""
     summary = Summary()
     for chunk in sql.chunks(sorted(set(ids)), BATCH):
-        rows = _claim(chunk)
-        summary.skipped += len(chunk) - len(rows)
-        summary += _run_isolated(rows)
+        token = uuid.uuid4().hex
+        try:
+            rows = _claim(chunk, token)
+            summary.skipped += len(chunk) - len(rows)
+            summary += _run_isolated(rows)
+        finally:
+            # Also when a person stops the command: its rows would else be taken for five minutes.
+            News.objects.filter(pk__in=chunk, claim=token).update(claim="")
     return summary
 
 
@@ -107,13 +112,13 @@ def _claimable() -> Any:
     return News.objects.filter(state=News.State.PENDING).filter(Q(claim="") | Q(claimed_at__lt=stale))
 
 
-def _claim(ids: Sequence[int]) -> list[News]:
+def _claim(ids: Sequence[int], token: str) -> list[News]:
     """Take the pending rows among the ids, so that no other process works on them too."""
-    token = uuid.uuid4().hex
     _claimable().filter(pk__in=ids).update(claim=token, claimed_at=timezone.now())
     fields = ("title", "content", "source", "url", "external_id", "published_at", "created_at", "identity")
     stored = ("title_md5", "content_md5", "fingerprint_version", "canonical_key", "revision", "attempts")
-    return list(News.objects.filter(pk__in=ids, claim=token).only(*fields, *stored).order_by("pk"))
+    claimed = News.objects.filter(pk__in=ids, claim=token).only(*fields, *stored, "claim").order_by("pk")
+    return repair.read(claimed, ids)
 
 
 def _run_isolated(rows: list[News]) -> Summary:
@@ -121,10 +126,9 @@ def _run_isolated(rows: list[News]) -> Summary:
     if not rows:
         return Summary()
     try:
-        _run(rows)
-        return Summary(judged=len(rows))
+        judged = _run(rows)
+        return Summary(judged=judged, skipped=len(rows) - judged)
     except RETRIED:
-        _release(rows)
         raise
     except Exception as error:
         if len(rows) > 1:
@@ -135,26 +139,29 @@ def _run_isolated(rows: list[News]) -> Summary:
         return Summary(failed=1)
 
 
-def _release(rows: Sequence[News]) -> None:
-    News.objects.filter(pk__in=[row.pk for row in rows]).update(claim="")
+def _still_claimed(rows: Sequence[News]) -> QuerySet[News]:
+    """Those of the claimed rows that nobody edited, and no other worker took for abandoned, meanwhile."""
+    return News.objects.filter(pk__in=[row.pk for row in rows], claim__in={row.claim for row in rows})
 
 
 def _fail(row: News, error: Exception) -> None:
     attempts = row.attempts + 1
     state = News.State.FAILED if attempts >= MAX_ATTEMPTS else News.State.PENDING
     message = f"{type(error).__name__}: {error}"[:500]
-    News.objects.filter(pk=row.pk).update(state=state, attempts=attempts, last_error=message, claim="")
+    _still_claimed([row]).update(state=state, attempts=attempts, last_error=message, claim="")
 
 
 # --- the stages -------------------------------------------------------------------------------------------
 
 
-def _run(rows: Sequence[News]) -> None:
+def _run(rows: Sequence[News]) -> int:
+    """Returns how many were judged: not those that were edited or taken over in the meantime."""
     rules = current_rules()
     _identify(rows)
     passages = furniture.current()
-    articles = [_prepare(row, passages) for row in rows]
+    prepared = [_prepare(row, passages) for row in rows]
     with transaction.atomic():
+        articles = _unchanged(prepared)
         _store_fingerprints(articles)
     linked = _linked(articles)
     found = candidates.find([Query(a.id, a.print) for a in articles], linked, rules)
@@ -165,6 +172,7 @@ def _run(rows: Sequence[News]) -> None:
         clustering.recluster({article.id for article in articles} | touched)
         _mark_done(articles)
     furniture.learn_from(found.crowds, found.members)
+    return len(articles)
 
 
 def _identify(rows: Sequence[News]) -> None:
@@ -184,24 +192,58 @@ def _prepare(row: News, passages: FurnitureSet) -> Article:
     return Article(row, title, body, print_, key)
 
 
+def _unchanged(articles: Sequence[Article]) -> list[Article]:
+    """Those whose rows are still what was read, locked: an old text must not be stored over a newer one."""
+    rows = _still_claimed([a.row for a in articles]).select_for_update().order_by("pk")
+    revisions = dict(rows.values_list("pk", "revision"))
+    return [a for a in articles if revisions.get(a.id) == a.row.revision]
+
+
 def _store_fingerprints(articles: Sequence[Article]) -> None:
-    """Text, fingerprint and sketch; what an edit made stale is replaced."""
+    """Text, fingerprint and sketch; what an edit made stale is replaced, and all it concerns is told."""
+    _store_texts(articles)
     changed = [a for a in articles if not _is_stored(a)]
     sql.write_many(
         "UPDATE news SET canonical_key = %s, title_md5 = %s, content_md5 = %s, simhash_fp = %s, band_0 = %s, "
         "band_1 = %s, band_2 = %s, band_3 = %s, fingerprint_version = %s WHERE id = %s",
         [_columns(article) for article in changed],
     )
-    edited = [article.id for article in changed if article.row.fingerprint_version]
+    edited = [article for article in changed if article.row.fingerprint_version]
     if edited:
-        NewsShingle.objects.filter(news__in=edited).delete()
-        NewsText.objects.filter(news__in=edited).delete()
+        NewsShingle.objects.filter(news__in=[article.id for article in edited]).delete()
+        _mark_changed_texts(edited)
+        _judge_relatives_again(edited, {article.id for article in articles})
+    sketches = sorted((h, a.id) for a in changed for h in unsigned_to_signed(a.print.sketch))
+    sql.write_many("INSERT INTO news_shingle (hash, news_id) VALUES (%s, %s)", sketches)
+
+
+def _store_texts(articles: Sequence[Article]) -> None:
+    """The MD5s do not tell whether a text changed: they are blind to punctuation and case."""
+    known = [article.id for article in articles if article.row.fingerprint_version]
+    stored = {
+        id_: (title, body)
+        for id_, title, body in NewsText.objects.filter(pk__in=known).values_list("pk", "title", "body")
+    }
+    changed = [a for a in articles if stored.get(a.id) != (a.title, a.body)]
+    NewsText.objects.filter(pk__in=stored.keys() & {a.id for a in changed}).delete()
     sql.write_many(
         "INSERT INTO news_text (news_id, title, body) VALUES (%s, %s, %s)",
         [(article.id, article.title, article.body) for article in changed],
     )
-    sketches = sorted((h, a.id) for a in changed for h in unsigned_to_signed(a.print.sketch))
-    sql.write_many("INSERT INTO news_shingle (hash, news_id) VALUES (%s, %s)", sketches)
+
+
+def _judge_relatives_again(edited: Sequence[Article], batch: set[int]) -> None:
+    """Of identical texts only the first is linked with others: once it has another text or date, who follows
+    it must be found anew, in the transaction that takes the first away."""
+    linked = _linked(edited)
+    members = candidates.load_members({id_ for article in edited for id_ in linked[article.id]})
+    again: set[int] = set()
+    for article in edited:
+        former = (article.row.title_md5, article.row.content_md5)
+        relatives = linked[article.id] & members.keys()
+        if any(members[id_].text_key == former for id_ in relatives):
+            again |= relatives
+    rejudge(again - batch)
 
 
 def _is_stored(article: Article) -> bool:
@@ -272,9 +314,12 @@ def _store_links(
     """Write the batch's links; returns the articles whose links changed. Locked links stay as they are."""
     judged = {article.id for article in articles}
     wanted = {pair: verdict for pair, verdict in verdicts.items() if verdict.kind != "distinct"}
-    simhashes = _simhashes({id_ for pair in wanted for id_ in pair})
+    simhashes = _lock_read({id_ for pair in wanted for id_ in pair}, found.members)
     demoted = found.copies.keys() - judged
     known = _existing(judged | demoted, wanted)
+    for pair in [pair for pair in wanted if not simhashes.keys() >= set(pair)]:
+        known.pop(pair, None)
+        del wanted[pair]  # Whoever judges the new text of the one comes to the other.
     new, changed = [], []
     for pair, verdict in wanted.items():
         old = known.pop(pair, None)
@@ -288,7 +333,6 @@ def _store_links(
     _insert_links(sorted(new, key=lambda link: (link.low_id, link.high_id)))
     _update_links(changed)
     NewsLink.objects.filter(pk__in=[link.pk for link in gone]).delete()
-    _mark_changed_texts(articles)
     return {id_ for link in (*new, *changed, *gone) for id_ in (link.low_id, link.high_id)}
 
 
@@ -333,6 +377,7 @@ LINK_FIELDS = (
     "containment_high",
     "reasons",
     "rules_version",
+    "unsure",
 )
 
 
@@ -351,7 +396,11 @@ def _link(
 ) -> NewsLink:
     left, right = simhashes.get(pair[0]), simhashes.get(pair[1])
     status = NewsLink.Status.PENDING if verdict.queued else NewsLink.Status.AUTO
-    if verdict.folds and old is not None and old.kind in NewsLink.FOLDING_KINDS:
+    # A person could not tell: so it waits on, until the machine has come to see it otherwise.
+    unsure = old is not None and old.unsure and old.kind == verdict.kind
+    if unsure:
+        status = NewsLink.Status.PENDING
+    elif verdict.folds and old is not None and old.kind in NewsLink.FOLDING_KINDS:
         status = NewsLink.Status(old.status)  # follows from the clusters, see clustering
     return NewsLink(
         low_id=pair[0],
@@ -364,6 +413,7 @@ def _link(
         containment_high=round(verdict.evidence.containment_right, 4),
         reasons=list(verdict.reasons),
         rules_version=rules.version,
+        unsure=unsure,
         created_at=timezone.now(),
     )
 
@@ -372,39 +422,43 @@ def _differs(old: NewsLink, new: NewsLink) -> bool:
     return any(getattr(old, name) != getattr(new, name) for name in LINK_FIELDS)
 
 
-def _simhashes(ids: set[int]) -> dict[int, int | None]:
+def _lock_read(ids: set[int], members: dict[int, Member]) -> dict[int, int | None]:
+    """The SimHashes of those articles whose texts and dates are still what was judged, locked.
+
+    Unlocked, an edit could be committed after this look and before the links, and its own run would not
+    know of links that did not exist when it began.
+    """
     found: dict[int, int | None] = {}
     for chunk in sql.chunks(sorted(ids), sql.CHUNK):
-        found.update(News.objects.filter(pk__in=chunk).values_list("id", "simhash_fp"))
+        rows = News.objects.filter(pk__in=chunk).select_for_update().order_by("pk")
+        for id_, simhash, order, *text in rows.values_list(
+            "id", "simhash_fp", "canonical_key", "title_md5", "content_md5"
+        ):
+            if (order, tuple(text)) == (members[id_].order, members[id_].text_key):
+                found[id_] = simhash
     return found
 
 
-def _mark_changed_texts(articles: Sequence[Article]) -> None:
+def _mark_changed_texts(edited: Sequence[Article]) -> None:
     """A person's verdict outlives an edit of the text; the editors are told of it."""
-    edited = [
+    ids = [
         article.id
-        for article in articles
-        if article.row.fingerprint_version
-        and (article.row.title_md5, article.row.content_md5)
+        for article in edited
+        if (article.row.title_md5, article.row.content_md5)
         != (article.print.title_md5, article.print.content_md5)
     ]
-    if edited:
-        links = NewsLink.objects.filter(Q(low__in=edited) | Q(high__in=edited), locked=True)
-        links.update(text_changed=True)
+    NewsLink.objects.filter(Q(low__in=ids) | Q(high__in=ids), locked=True).update(text_changed=True)
 
 
 def _mark_done(articles: Sequence[Article]) -> None:
     """Done is what was read: an article edited meanwhile stays pending for the next run."""
-    now = timezone.now()
-    rows = [(article.id, article.row.revision) for article in articles]
-    revisions: dict[int, list[int]] = defaultdict(list)
-    for id_, revision in rows:
-        revisions[revision].append(id_)
-    for revision, ids in revisions.items():
-        News.objects.filter(pk__in=ids, revision=revision).update(
-            state=News.State.DONE, judged_at=now, claim="", attempts=0, last_error=""
+    revisions: dict[int, list[News]] = defaultdict(list)
+    for article in articles:
+        revisions[article.row.revision].append(article.row)
+    for revision, rows in revisions.items():
+        _still_claimed(rows).filter(revision=revision).update(
+            state=News.State.DONE, judged_at=timezone.now(), claim="", attempts=0, last_error=""
         )
-    News.objects.filter(pk__in=[id_ for id_, _ in rows]).exclude(claim="").update(claim="")
 
 
 # --- explaining -------------------------------------------------------------------------------------------

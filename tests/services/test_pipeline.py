@@ -147,7 +147,7 @@ def test_article_without_words_is_stored_and_stands_alone() -> None:
 
 def test_edit_during_a_run_leaves_the_article_pending() -> None:
     (id_,) = ingest([article("a")], enqueue=False).ids
-    rows = pipeline._claim([id_])
+    rows = pipeline._claim([id_], "worker")
     News.objects.filter(pk=id_).update(title="改过的标题", revision=F("revision") + 1, claim="")
     pipeline._run(rows)
     assert News.objects.get(pk=id_).state == News.State.PENDING
@@ -157,7 +157,7 @@ def test_edit_during_a_run_leaves_the_article_pending() -> None:
 
 def test_claimed_row_is_left_to_its_worker_until_the_claim_is_stale() -> None:
     (id_,) = ingest([article("a")], enqueue=False).ids
-    pipeline._claim([id_])
+    pipeline._claim([id_], "worker")
     assert pipeline.deduplicate([id_]).skipped == 1
     News.objects.update(claimed_at=F("claimed_at") - 2 * pipeline.CLAIM)
     assert pipeline.deduplicate([id_]).judged == 1

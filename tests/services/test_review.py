@@ -62,6 +62,24 @@ def test_unsure_keeps_the_pair_waiting_and_unlocked(pair: tuple[int, int], edito
     assert clusters() == set()
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [(BODY, ("near", "pending", True)), (BODY[: len(BODY) // 2], None), ("图书馆之外的事。" * 20, None)],
+)
+def test_unsure_pair_waits_on_until_an_edit_makes_it_another_kind(
+    content: str, expected: tuple[str, str, bool] | None, editor: User
+) -> None:
+    ids = run(article("a"), article("b", title="旧粮仓变身图书馆"))
+    review.judge_pair(*ids, "unsure", editor)
+    run(article("b", title="旧粮仓变身图书馆", content=content + "\n责任编辑：吴敏"))
+    links = list(NewsLink.objects.values_list("kind", "status", "unsure"))
+    if expected:
+        assert links == [expected]
+    else:
+        assert not any(unsure for *_, unsure in links)
+    assert not NewsLink.objects.filter(status=NewsLink.Status.AUTO, unsure=True).exists()
+
+
 def test_undo_restores_the_exact_former_state(pair: tuple[int, int], editor: User) -> None:
     before = _state()
     decision = review.judge_pair(*pair, "different", editor, note="标题一样，书不一样")
@@ -392,3 +410,30 @@ def _state(numbers: bool = False) -> list[object]:
     own = ("lead", "size", "state", "lead_locked", "reviewed_by", "reviewed_at")
     names = ("pk", *own) if numbers else own
     return [list(links), list(rows), list(groups.values_list(*names))]
+
+
+# --- deleted ----------------------------------------------------------------------------------------------
+
+
+def test_chosen_lead_that_is_deleted_takes_the_choice_with_it(editor: User) -> None:
+    run(*(article(name, published_at=NOON + timedelta(hours=hour)) for hour, name in enumerate("abc")))
+    review.set_lead(NewsCluster.objects.get().pk, ids_of("c")[0], editor)
+    News.objects.get(external_id="c").delete()
+    pipeline.deduplicate_pending()
+    cluster = NewsCluster.objects.get()
+    assert (cluster.lead.external_id, cluster.lead_locked) == ("a", False)
+
+
+@pytest.mark.parametrize("names", ["ab", "a"])
+def test_reviewed_cluster_that_is_deleted_bars_nothing_any_longer(names: str, editor: User) -> None:
+    run(article("a"), article("b", published_at=NOON + timedelta(hours=1)))
+    review.confirm_cluster(NewsCluster.objects.get().pk, editor)
+    variant = {"content": BODY + "\n责任编辑：吴敏", "title": "旧粮仓变身图书馆"}
+    run(*(article(name, **variant, published_at=NOON + timedelta(hours=2)) for name in "xy"))
+    assert clusters() == {frozenset("ab"), frozenset("xy")}
+    News.objects.filter(external_id__in=names).delete()
+    pipeline.deduplicate_pending()
+    left = {frozenset("xy")} if names == "ab" else {frozenset("bxy")}
+    assert clusters() == left
+    assert NewsCluster.objects.exclude(state=NewsCluster.State.MERGED).count() == 1
+    assert not NewsLink.objects.filter(status=NewsLink.Status.PENDING).exists()
