@@ -22,7 +22,7 @@ SHOWN = 40
 SHOWN_BEFORE = 5
 MEMBERS_SHOWN = 30
 BLOCKERS_SHOWN = 3
-# Titles are looked for in the items that came last.
+# Words that very many titles have are looked for in the items that came last.
 SEARCH_ITEMS = 20_000
 # Counting so many takes a while: the numbers of a longer queue may be a little old.
 COUNTED_EACH_TIME = 10_000
@@ -66,10 +66,17 @@ def waiting(
     if mine:
         rows = rows.filter(claimed_by=user, claimed_until__gt=timezone.now())
     if q:
-        newest = ReviewItem.objects.aggregate(newest=Max("pk"))["newest"] or 0
-        rows = rows.filter(Q(lead__title__icontains=q) | Q(other__title__icontains=q))
-        rows = rows.filter(pk__gt=newest - SEARCH_ITEMS)
+        rows = _titled(rows, q)
     return rows.order_by("-priority", "-id")
+
+
+def _titled(rows: QuerySet[ReviewItem], q: str) -> QuerySet[ReviewItem]:
+    ids = selectors.titled(q)
+    if ids is not None:
+        return rows.filter(Q(lead__in=ids) | Q(other__in=ids))
+    newest = ReviewItem.objects.aggregate(newest=Max("pk"))["newest"] or 0
+    titled = Q(lead__title__icontains=q) | Q(other__title__icontains=q)
+    return rows.filter(titled, pk__gt=newest - SEARCH_ITEMS)
 
 
 def count_by_kind() -> dict[str, int]:

@@ -75,7 +75,7 @@ def search_news(news: News, q: str) -> list[News]:
     rows = News.objects.select_related("cluster").defer("content").exclude(pk=news.pk)
     if exact:
         return list(rows.filter(pk__in=exact))
-    return list(selectors.recent(rows).filter(title__icontains=q).order_by("-pk")[:FOUND])
+    return list(selectors.search(rows, q).order_by("-pk")[:FOUND])
 
 
 def links_with(news: News, others: list[News]) -> dict[int, selectors.PairLink]:

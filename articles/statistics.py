@@ -5,26 +5,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from math import sqrt
-from random import randrange
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.cache import cache
-from django.db.models import Count, Min, Q, QuerySet, Value
+from django.db.models import Count, Min, Q, QuerySet, Sum, Value
 from django.utils import timezone
 
-from articles.models import AuditSample, News, NewsCluster, NewsDecision, NewsLink
+from articles import desk
+from articles.models import AuditSample, DayCount, News, NewsDecision, NewsLink, ReviewItem
 
 SOURCES_SHOWN = 20
 PERIODS = (7, 30, 90)
 # Figures of whole days hardly change within a minute, and many people look at them.
 FRESH_SECONDS = 60
-# A day that is over changes only by late verdicts: its articles are counted again after one to two of these.
-SETTLED_SECONDS = 1_800
+# A stored count that is older was left behind by a worker that is gone: such days are counted anew.
+COUNT_HOLDS = timedelta(hours=1)
 # Decisions whose rows before and after are compared; the newest of a period.
 DECISIONS_READ = 1_000
-# Articles by (verdict, source).
-DayCounts = dict[tuple[str, str], int]
+UNDECIDED = (News.Verdict.SUSPECTED, News.Verdict.NONE)
+COUNTED = ("articles", "duplicates", "undecided")
+SETTLED = (NewsLink.Status.CONFIRMED, NewsLink.Status.REJECTED)
 
 
 # -- days --------------------------------------------------------------------------------------------------
@@ -83,30 +84,6 @@ class IntakeDay:
         return self.articles - self.duplicates - self.waiting
 
 
-def intake(chosen: Period) -> list[IntakeDay]:
-    counts = _fresh("intake", chosen, lambda: _by_day(chosen))
-    undecided = (News.Verdict.SUSPECTED, News.Verdict.NONE)
-    return [
-        IntakeDay(
-            day,
-            count.total(),
-            count[News.Verdict.DUPLICATE],
-            sum(count[verdict] for verdict in undecided),
-        )
-        for day, count in counts
-    ]
-
-
-def _by_day(chosen: Period) -> list[tuple[date, Counter[str]]]:
-    found: list[tuple[date, Counter[str]]] = []
-    for day, rows in _days(chosen):
-        count: Counter[str] = Counter()
-        for (verdict, _source), number in rows.items():
-            count[verdict] += number
-        found.append((day, count))
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class SourceIntake:
     source: str
@@ -118,50 +95,71 @@ class SourceIntake:
         return self.duplicates / self.articles if self.articles else None
 
 
+def intake(chosen: Period) -> list[IntakeDay]:
+    return _fresh("intake", chosen, lambda: _intake(chosen))[0]
+
+
 def sources(chosen: Period) -> list[SourceIntake]:
     """The outlets that brought most in the period."""
-    return _fresh("sources", chosen, lambda: _sources(chosen))
+    return _fresh("intake", chosen, lambda: _intake(chosen))[1]
 
 
-def _sources(chosen: Period) -> list[SourceIntake]:
-    articles: Counter[str] = Counter()
-    duplicates: Counter[str] = Counter()
-    for _day, rows in _days(chosen):
-        for (verdict, source), number in rows.items():
-            articles[source] += number
-            if verdict == News.Verdict.DUPLICATE:
-                duplicates[source] += number
-    first = sorted(articles, key=lambda source: (-articles[source], source))[:SOURCES_SHOWN]
-    return [SourceIntake(source, articles[source], duplicates[source]) for source in first]
+def _intake(chosen: Period) -> tuple[list[IntakeDay], list[SourceIntake]]:
+    """The same articles by day and by source: today's counted here, those of days that are over added up."""
+    counted = _counted_days(chosen)
+    others = count_days([day for day in chosen.dates if day not in counted])
+    stored = DayCount.objects.filter(day__in=counted).order_by()
+    by_day: dict[Any, Counter[str]] = defaultdict(Counter)
+    by_source: dict[Any, Counter[str]] = defaultdict(Counter)
+    for found, name in ((by_day, "day"), (by_source, "source")):
+        added = stored.values(name).annotate(**{f"sum_{column}": Sum(column) for column in COUNTED})
+        for row in added:
+            found[row[name]].update({column: row[f"sum_{column}"] for column in COUNTED})
+        for line in others:
+            found[getattr(line, name)].update({column: getattr(line, column) for column in COUNTED})
+    days = [IntakeDay(day, *(by_day[day][column] for column in COUNTED)) for day in chosen.dates]
+    brought = [
+        SourceIntake(source, count["articles"], count["duplicates"])
+        for source, count in by_source.items()
+        if count["articles"]
+    ]
+    return days, sorted(brought, key=lambda line: (-line.articles, line.source))[:SOURCES_SHOWN]
 
 
-def _days(chosen: Period) -> list[tuple[date, DayCounts]]:
-    """What came in on each day. Days that are over are counted once in a while, and not all at once."""
-    keys = {day: f"statistics:day:{day}" for day in chosen.dates}
-    over = [keys[day] for day in chosen.dates if day != chosen.today]
-    known = cache.get_many(over)
-    missing = [day for day, key in keys.items() if key not in known]
-    counted = _count(missing)
-    for day in missing:
-        if day != chosen.today:
-            cache.set(keys[day], counted[day], SETTLED_SECONDS + randrange(SETTLED_SECONDS))
-    return [(day, counted[day] if day in counted else known[key]) for day, key in keys.items()]
+def _counted_days(chosen: Period) -> list[date]:
+    """Days of the period that are over, and that the sweep has counted not long ago."""
+    fresh = DayCount.objects.filter(source="", counted_at__gt=timezone.now() - COUNT_HOLDS)
+    return list(
+        fresh.filter(day__gte=chosen.dates[0], day__lt=chosen.today).order_by().values_list("day", flat=True)
+    )
 
 
-def _count(days: Sequence[date]) -> dict[date, DayCounts]:
-    """One range of an index for each day: the database knows neither the desk's days nor its time zone."""
+def count_days(days: Sequence[date]) -> list[DayCount]:
+    """Counts of these days, read from the news and not stored; for each day one of the source '' at least.
+
+    One range of an index for each day: the database knows neither the desk's days nor its time zone.
+    """
+    now = timezone.now()
+
+    def zero(day: date, source: str) -> DayCount:
+        return DayCount(day=day, source=source, articles=0, duplicates=0, undecided=0, counted_at=now)
+
+    counts = {(day, ""): zero(day, "") for day in days}
     parts = [_seen_on(day).annotate(day=Value(number)) for number, day in enumerate(days)]
-    counts: dict[date, DayCounts] = {day: {} for day in days}
     for row in parts[0].union(*parts[1:], all=True) if parts else ():
-        counts[days[row["day"]]][row["verdict"], row["source"]] = row["articles"]
-    return counts
+        day, source, number = days[row["day"]], row["source"], row["number"]
+        count = counts.get((day, source)) or counts.setdefault((day, source), zero(day, source))
+        count.articles += number
+        count.duplicates += number * (row["verdict"] == News.Verdict.DUPLICATE)
+        count.undecided += number * (row["verdict"] in UNDECIDED)
+    return list(counts.values())
 
 
 def _seen_on(day: date) -> Any:
     seen = News.objects.filter(
         created_at__gte=_midnight(day), created_at__lt=_midnight(day + timedelta(days=1))
     )
-    return seen.order_by().values("verdict", "source").annotate(articles=Count("pk"))
+    return seen.order_by().values("verdict", "source").annotate(number=Count("pk"))
 
 
 # -- what waits --------------------------------------------------------------------------------------------
@@ -171,13 +169,12 @@ def _seen_on(day: date) -> Any:
 class Queue:
     """What waits for an editor, by how long it has waited and by kind; kinds as (kind, number)."""
 
-    pairs: int
+    total: int
     hour: int
     day: int
     week: int
     older: int
     oldest: datetime | None
-    groups: int
     kinds: list[tuple[str, int]]
 
 
@@ -187,28 +184,26 @@ def queue() -> Queue:
 
 
 def _queue() -> Queue:
-    now = timezone.now()
+    now, items = timezone.now(), ReviewItem.objects.order_by()
 
     def since(**span: int) -> Count:
-        return Count("pk", filter=Q(created_at__gte=now - timedelta(**span)))
+        return Count("pk", filter=Q(created_at__gt=now - timedelta(**span)))
 
-    rows = list(
-        NewsLink.objects.filter(status=NewsLink.Status.PENDING)
-        .order_by()
-        .values("kind")
-        .annotate(
-            pairs=Count("pk"),
-            hour=since(hours=1),
-            day=since(days=1),
-            week=since(days=7),
-            oldest=Min("created_at"),
-        )
+    # What has waited longer is the rest: it may be very many.
+    ages = items.filter(created_at__gt=now - timedelta(days=7)).aggregate(
+        hour=since(hours=1), day=since(days=1), week=Count("pk")
     )
-    pairs, hour, day, week = (sum(row[name] for row in rows) for name in ("pairs", "hour", "day", "week"))
-    groups = NewsCluster.objects.filter(state=NewsCluster.State.OPEN, size__gte=2).order_by().count()
-    kinds = sorted(((row["kind"], row["pairs"]) for row in rows), key=lambda row: (-row[1], row[0]))
-    oldest = min((row["oldest"] for row in rows), default=None)
-    return Queue(pairs, hour, day - hour, week - day, pairs - week, oldest, groups, kinds)
+    kinds = sorted(desk.count_by_kind().items(), key=lambda row: (-row[1], row[0]))
+    total = sum(number for _, number in kinds)
+    return Queue(
+        total,
+        ages["hour"],
+        ages["day"] - ages["hour"],
+        ages["week"] - ages["day"],
+        max(total - ages["week"], 0),
+        items.aggregate(oldest=Min("created_at"))["oldest"],
+        kinds,
+    )
 
 
 # -- what people decide ------------------------------------------------------------------------------------
@@ -280,7 +275,8 @@ def _verdicts(chosen: Period) -> Verdicts:
 
 VERDICT_ORDER = (
     *("duplicate", "update", "excerpt", "same_event", "template", "different", "unsure"),
-    *(NewsDecision.Action.CONFIRM_CLUSTER, NewsDecision.Action.REMOVE_MEMBER, NewsDecision.Action.SET_LEAD),
+    *(NewsDecision.Action.CONFIRM_CLUSTER, NewsDecision.Action.REMOVE_MEMBER, NewsDecision.Action.SPLIT),
+    *(NewsDecision.Action.MERGE, NewsDecision.Action.SET_LEAD),
 )
 
 
@@ -334,16 +330,23 @@ class Tallies:
     more: bool = False
 
 
+# What settles pairs; taking several articles out of a group at once, or one, is a word against one fold.
+OVERTURNING = (
+    NewsDecision.Action.VERDICT,
+    NewsDecision.Action.REMOVE_MEMBER,
+    NewsDecision.Action.SPLIT,
+)
+
+
 def overturns(chosen: Period) -> Tallies:
     """What people said, at the desk, of pairs that the machine had folded: by decisions that still hold."""
     return _fresh("overturns", chosen, lambda: _overturns(chosen))
 
 
 def _overturns(chosen: Period) -> Tallies:
-    on_pairs = (NewsDecision.Action.VERDICT, NewsDecision.Action.REMOVE_MEMBER)
     rows = (
         _made(chosen)
-        .filter(undone_by=None, action__in=on_pairs)
+        .filter(undone_by=None, action__in=OVERTURNING)
         .order_by("-created_at", "-pk")
         .values_list("before", "after", "left__source", "right__source")[: DECISIONS_READ + 1]
     )
@@ -357,13 +360,17 @@ def _overturns(chosen: Period) -> Tallies:
 
 
 def _outcome(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, bool]]:
-    """(kind, right) if the machine had folded a pair and a person settled it; once a decision."""
+    """(kind, right) if the machine had folded a pair and a person settled it; once a decision.
+
+    Where articles leave a group, those that leave together are confirmed: what was taken apart counts.
+    """
+    found = []
     for name, link in before.get("links", {}).items():
         now = after.get("links", {}).get(name)
         folded = link and link["status"] == NewsLink.Status.AUTO and link["kind"] in NewsLink.FOLDING_KINDS
-        if folded and now and now["status"] in (NewsLink.Status.CONFIRMED, NewsLink.Status.REJECTED):
-            return [(link["kind"], now["status"] == NewsLink.Status.CONFIRMED)]
-    return []
+        if folded and now and now["status"] in SETTLED:
+            found.append((link["kind"], now["status"] == NewsLink.Status.CONFIRMED))
+    return sorted(found, key=lambda outcome: outcome[1])[:1]
 
 
 def _tallies(outcomes: Sequence[tuple[str, bool, set[str]]], more: bool = False) -> Tallies:
@@ -389,8 +396,6 @@ def _tallies(outcomes: Sequence[tuple[str, bool, set[str]]], more: bool = False)
 
 
 # -- the audit ---------------------------------------------------------------------------------------------
-
-SETTLED = (NewsLink.Status.CONFIRMED, NewsLink.Status.REJECTED)
 
 
 @dataclass(frozen=True, slots=True)

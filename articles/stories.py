@@ -76,11 +76,15 @@ class Timeline:
 
 def copies_of(cluster: NewsCluster, page: Any = None) -> Page[Any]:
     """A page of the group's articles, the lead's order, each with what it kept; a Page of Copy."""
-    rows = selectors.members_of(cluster).annotate(
-        start=Left("content", TEXT_ENDS), end=Right("content", TEXT_ENDS), length=Length("content")
+    # Their numbers alone first, in the order of an index: a sort would carry all texts of the group.
+    ids = selectors.members_of(cluster).values_list("pk", flat=True)
+    shown: Page = Paginator(ids, COPIES_SIZE).get_page(page)
+    found = (
+        News.objects.filter(pk__in=list(shown.object_list))
+        .defer("content")
+        .annotate(start=Left("content", TEXT_ENDS), end=Right("content", TEXT_ENDS), length=Length("content"))
     )
-    shown: Page = Paginator(rows, COPIES_SIZE).get_page(page)
-    members = list(shown.object_list)
+    members = sorted(found, key=lambda news: (news.canonical_key, news.pk))
     lead = _origin(cluster.lead) if cluster.lead else None
     shares = _shares(cluster.lead, members)
     shown.object_list = [_copy(news, cluster, lead, shares.get(news.pk)) for news in members]

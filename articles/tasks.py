@@ -29,10 +29,11 @@ def deduplicate(ids: Sequence[int]) -> None:
 @shared_task(expires=SWEEP_SECONDS)
 def sweep() -> None:
     """Judge what no task names: rows inserted by SQL, and those saved while the broker was away."""
-    from articles.services import bulk, furniture, pipeline
+    from articles.services import bulk, furniture, pipeline, rollup
 
     bulk.resume()
     furniture.settle()
+    rollup.refresh()
     pipeline.deduplicate_pending(limit_seconds=SWEEP_SECONDS)
 
 

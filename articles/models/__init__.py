@@ -1,6 +1,7 @@
 from articles.models.audit import AuditSample
 from articles.models.bulk import BulkRun
 from articles.models.cluster import NewsCluster
+from articles.models.day import DayCount
 from articles.models.decision import NewsDecision
 from articles.models.link import NewsLink
 from articles.models.lock import ClusterLock
@@ -13,6 +14,7 @@ __all__ = [
     "AuditSample",
     "BulkRun",
     "ClusterLock",
+    "DayCount",
     "News",
     "NewsCluster",
     "NewsDecision",

@@ -40,7 +40,7 @@ def desk(request: HttpRequest) -> HttpResponse:
         "options": options,
         "verdicts": verdict_buttons(),
         "sources": selectors.sources(),
-        "search_items": reads.SEARCH_ITEMS,
+        "search_rows": selectors.SEARCH_ROWS,
         **_neighbours(request, context["window"].rows, item),
         **_ways(request, item, key),
     }
