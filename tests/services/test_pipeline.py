@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
+from articles.dedup.fingerprint import fingerprint
 from articles.models import News, NewsCluster, NewsLink, NewsPassage, NewsShingle, NewsText
-from articles.services import clustering, pipeline
+from articles.services import candidates, clustering, pipeline
 from articles.services.ingest import deleting, ingest
+from articles.services.rules import current_rules
 from tests.conftest import database_url
 from tests.stories import BODY, NOON, TITLE, article, clusters, leads, run, sample_payloads
 
@@ -230,3 +233,19 @@ def _everything() -> list[object]:
     groups = NewsCluster.objects.order_by("pk").values_list("pk", "lead", "size", "state", "lowest_score")
     sketches = NewsShingle.objects.order_by("hash", "news_id").values_list("hash", "news_id")
     return [list(links), list(rows), list(groups), list(sketches)]
+
+
+def test_newcomer_to_a_story_beyond_the_limit_is_compared_with_its_first_articles_and_the_nearest() -> None:
+    ids = run(
+        *(
+            article(f"{n:02d}", content=f"{BODY}\n{'很好' * n}。", published_at=NOON + timedelta(hours=-n))
+            for n in range(12)
+        )
+    )
+    row = News.objects.get(pk=ids[0])
+    new = candidates.Query(row.pk, fingerprint(TITLE, row.text.body))
+    found = candidates.find([new], {}, replace(current_rules(), candidate_limit=6))
+    others = {pair[0] if pair[1] == row.pk else pair[1] for pair in found.pairs}
+    names = set(News.objects.filter(pk__in=others).values_list("external_id", flat=True))
+    assert len(names) == 6
+    assert names >= {"11", "10", "09", "08"}
