@@ -13,11 +13,13 @@ from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
 from django.db import models
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
@@ -32,12 +34,25 @@ from articles.templatetags.articles_tags import hex64, score
 
 MAX_AT_ONCE = 1_000
 """Rows of one action: more would keep the browser waiting, and a slip would be large."""
+MOST_LISTED = 10_000
+"""Rows of a list; what lies farther back is found by a filter or a search."""
 TITLE_SHOWN = 40
 PASSAGE_SHOWN = 80
 
 
+class NewestPages(Paginator):
+    """The first MOST_LISTED rows: the thousandth page of a long list costs all rows before it."""
+
+    @cached_property
+    def count(self) -> int:
+        rows = cast(QuerySet[Any], self.object_list)
+        return rows.order_by()[:MOST_LISTED].count()
+
+
 class ArticleAdmin(admin.ModelAdmin):
     """What all lists have in common."""
+
+    paginator = NewestPages
 
     # One field with the browser's own calendar, instead of two that have one label.
     formfield_overrides = {

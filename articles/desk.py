@@ -6,7 +6,7 @@ Every list starts at a place in an index and is cut, so that its cost does not g
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from math import isfinite
 
 from django.contrib.auth.models import User
@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from articles import selectors
 from articles.models import News, NewsCluster, NewsDecision, NewsLink, ReviewItem
+from articles.models.waiting import PRIORITY_ABOVE, PRIORITY_BELOW, QUEUE_START
 from articles.selectors import PairLink
 
 SHOWN = 40
@@ -62,12 +63,28 @@ def waiting(
     rows = ReviewItem.objects.select_related("lead", "claimed_by").defer("lead__content")
     exact = {"kind": kind, "source": source, "score__gte": lowest, "score__lte": highest, "size__gte": size}
     rows = rows.filter(**{name: value for name, value in exact.items() if value not in ("", None)})
-    rows = selectors.published_between(rows, "published", since, until)
+    rows = _published_between(rows, since, until)
     if mine:
         rows = rows.filter(claimed_by=user, claimed_until__gt=timezone.now())
     if q:
         rows = _titled(rows, q)
     return rows.order_by("-priority", "-id")
+
+
+def _published_between(
+    rows: QuerySet[ReviewItem], since: date | None, until: date | None
+) -> QuerySet[ReviewItem]:
+    """By the priorities that those days can have as well: the index is entered where these begin."""
+    if since:
+        rows = rows.filter(priority__gte=_days(since) - PRIORITY_BELOW)
+    if until:
+        rows = rows.filter(priority__lte=_days(until) + 1 + PRIORITY_ABOVE)
+    return selectors.published_between(rows, "published", since, until)
+
+
+def _days(day: date) -> float:
+    midnight = timezone.make_aware(datetime.combine(day, time.min))
+    return (midnight - QUEUE_START) / timedelta(days=1)
 
 
 def _titled(rows: QuerySet[ReviewItem], q: str) -> QuerySet[ReviewItem]:

@@ -21,7 +21,7 @@ PERIODS = (7, 30, 90)
 FRESH_SECONDS = 60
 # A stored count that is older was left behind by a worker that is gone: such days are counted anew.
 COUNT_HOLDS = timedelta(hours=1)
-# Decisions whose rows before and after are compared; the newest of a period.
+# Decisions on folds of the machine that are tallied; the newest of a period.
 DECISIONS_READ = 1_000
 UNDECIDED = (News.Verdict.SUSPECTED, News.Verdict.NONE)
 COUNTED = ("articles", "duplicates", "undecided")
@@ -243,12 +243,13 @@ def _made(chosen: Period) -> QuerySet[NewsDecision]:
 
 def _undone(chosen: Period) -> list[tuple[int | None, str, str, int]]:
     """Of the period's decisions those that were undone, one by one."""
-    undone = NewsDecision.objects.filter(created_at__gte=chosen.start, action=NewsDecision.Action.UNDO)
+    start, end = chosen.start, chosen.end
+    undone = NewsDecision.objects.filter(created_at__gte=start, action=NewsDecision.Action.UNDO)
     columns = ("undoes__actor", "undoes__action", "undoes__verdict", "undoes__created_at")
     return [
         (actor, action, verdict, 1)
         for actor, action, verdict, when in undone.order_by().values_list(*columns)
-        if when and chosen.start <= when < chosen.end
+        if when and start <= when < end
     ]
 
 
@@ -330,14 +331,6 @@ class Tallies:
     more: bool = False
 
 
-# What settles pairs; taking several articles out of a group at once, or one, is a word against one fold.
-OVERTURNING = (
-    NewsDecision.Action.VERDICT,
-    NewsDecision.Action.REMOVE_MEMBER,
-    NewsDecision.Action.SPLIT,
-)
-
-
 def overturns(chosen: Period) -> Tallies:
     """What people said, at the desk, of pairs that the machine had folded: by decisions that still hold."""
     return _fresh("overturns", chosen, lambda: _overturns(chosen))
@@ -346,31 +339,16 @@ def overturns(chosen: Period) -> Tallies:
 def _overturns(chosen: Period) -> Tallies:
     rows = (
         _made(chosen)
-        .filter(undone_by=None, action__in=OVERTURNING)
+        .filter(undone_by=None, upheld__in=(True, False))
         .order_by("-created_at", "-pk")
-        .values_list("before", "after", "left__source", "right__source")[: DECISIONS_READ + 1]
+        .values_list("folded_kind", "upheld", "left__source", "right__source")[: DECISIONS_READ + 1]
     )
     found = list(rows)
     outcomes = [
-        (kind, right, {name for name in names if name})
-        for before, after, *names in found[:DECISIONS_READ]
-        for kind, right in _outcome(before, after)
+        (kind, bool(right), {name for name in names if name})
+        for kind, right, *names in found[:DECISIONS_READ]
     ]
     return _tallies(outcomes, len(found) > DECISIONS_READ)
-
-
-def _outcome(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, bool]]:
-    """(kind, right) if the machine had folded a pair and a person settled it; once a decision.
-
-    Where articles leave a group, those that leave together are confirmed: what was taken apart counts.
-    """
-    found = []
-    for name, link in before.get("links", {}).items():
-        now = after.get("links", {}).get(name)
-        folded = link and link["status"] == NewsLink.Status.AUTO and link["kind"] in NewsLink.FOLDING_KINDS
-        if folded and now and now["status"] in SETTLED:
-            found.append((link["kind"], now["status"] == NewsLink.Status.CONFIRMED))
-    return sorted(found, key=lambda outcome: outcome[1])[:1]
 
 
 def _tallies(outcomes: Sequence[tuple[str, bool, set[str]]], more: bool = False) -> Tallies:

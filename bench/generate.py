@@ -392,7 +392,7 @@ class Rows:
 
     DECISIONS = (
         "id actor_id created_at action verdict left_id right_id left_title right_title cluster_id undoes_id "
-        "before after"
+        "folded_kind upheld before after"
     )
 
     def decisions(self) -> Iterator[tuple[Any, ...]]:
@@ -418,6 +418,8 @@ class Rows:
                     title,
                     "",
                     cluster,
+                    None,
+                    "",
                     None,
                     *states,
                 )
@@ -446,6 +448,7 @@ class Rows:
                     *titles,
                     None,
                     undoes,
+                    *(("near", 0) if machine == "near" and step != 1 else ("", None)),
                     *shown,
                 )
 

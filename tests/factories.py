@@ -51,8 +51,13 @@ def make_cluster(lead: News, *others: News, **values: Any) -> NewsCluster:
 
 
 def take_sent() -> list[Sequence[int]]:
-    """Take the tasks out of the broker's queue: the ids of each, in the order in which they were sent."""
-    found: list[Sequence[int]] = []
+    """Take the tasks out of the broker's queue: the articles of each that judges, in the order of sending."""
+    return [arguments[0] for name, arguments in take_tasks() if name == "deduplicate"]
+
+
+def take_tasks() -> list[tuple[str, Sequence[Any]]]:
+    """Take the tasks out of the broker's queue: name and arguments, in the order in which they were sent."""
+    found: list[tuple[str, Sequence[Any]]] = []
     with current_app.connection_for_read() as broker, broker.SimpleQueue("celery") as queue:
         while True:
             try:
@@ -60,5 +65,4 @@ def take_sent() -> list[Sequence[int]]:
             except Empty:
                 return found
             message.ack()
-            if message.headers["task"] == "articles.tasks.deduplicate":
-                found.append(message.payload[0][0])
+            found.append((message.headers["task"].removeprefix("articles.tasks."), message.payload[0]))

@@ -7,8 +7,10 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
+from articles.admin import NewsAdmin
 from articles.models import News, NewsCluster, NewsDecision, NewsLink, NewsPassage, Upload
-from articles.services import dispatch, pipeline, uploads
+from articles.services import pipeline
+from tests.factories import take_tasks
 from tests.views.factories import make_cluster, make_decision, make_link, make_news, make_user
 from tests.views.test_lists import queries
 from tests.views.test_pages import HOSTILE
@@ -18,11 +20,11 @@ NAMES = [model._meta.model_name for model in MODELS]
 
 
 @pytest.fixture(autouse=True)
-def _apart(settings, tmp_path, monkeypatch):
+def _apart(settings, tmp_path):
     settings.VAR_DIR = tmp_path
-    monkeypatch.setattr(dispatch, "_send", lambda ids: True)
-    monkeypatch.setattr(uploads, "send_upload", lambda upload_id: True)
     cache.clear()
+    yield
+    take_tasks()
 
 
 def entered(role: str, staff: bool = True, **fields) -> Client:
@@ -247,6 +249,16 @@ def test_reading_a_failed_upload_again(chief):
     done = Upload.objects.create(name="b", stored="b.csv", state="done", token="2")
     act(chief, Upload, "retry", [failed, done])
     assert list(Upload.objects.order_by("pk").values_list("state", flat=True)) == ["waiting", "done"]
+
+
+def test_a_list_ends_where_a_page_would_cost_too_much(administrator, monkeypatch):
+    for _ in range(5):
+        make_news()
+    monkeypatch.setattr(NewsAdmin, "list_per_page", 2)
+    monkeypatch.setattr("articles.admin.MOST_LISTED", 3)
+    pages = [administrator.get(changelist("news"), {"p": page}).context["cl"] for page in (1, 2)]
+    assert [len(page.result_list) for page in pages] == [2, 1]
+    assert pages[0].paginator.num_pages == 2
 
 
 def test_an_action_on_very_many_rows_is_refused(chief, monkeypatch):

@@ -46,6 +46,28 @@ class Migration(migrations.Migration):
             model_name='news',
             index=models.Index(fields=['cluster', 'published_at', 'source'], name='idx_cluster_story'),
         ),
+        migrations.AddIndex(
+            model_name='newscluster',
+            index=models.Index(fields=['-last_published', '-id'], name='idx_cluster_latest'),
+        ),
+        migrations.AddIndex(
+            model_name='newscluster',
+            index=models.Index(fields=['size'], name='idx_cluster_size'),
+        ),
+        migrations.AddField(
+            model_name='newsdecision',
+            name='folded_kind',
+            field=articles.models.fields.ExactCharField(blank=True, db_default='', default='', editable=False, max_length=10),
+        ),
+        migrations.AddField(
+            model_name='newsdecision',
+            name='upheld',
+            field=models.BooleanField(editable=False, null=True),
+        ),
+        migrations.AddIndex(
+            model_name='newsdecision',
+            index=models.Index(fields=['upheld', 'created_at'], name='idx_decision_upheld'),
+        ),
         # Last: MySQL wants an index for the key at any time.
         migrations.AlterField(
             model_name='news',

@@ -41,6 +41,9 @@ class NewsCluster(models.Model):
         ordering = ("-id",)
         indexes = (
             models.Index(fields=["state", "-last_published", "-id"], name="idx_cluster_recent"),
+            # Those of every state, and the few large ones.
+            models.Index(fields=["-last_published", "-id"], name="idx_cluster_latest"),
+            models.Index(fields=["size"], name="idx_cluster_size"),
             models.Index(fields=["state", "lowest_score", "id"], name="idx_cluster_score"),
         )
 

@@ -48,6 +48,9 @@ class NewsDecision(models.Model):
         related_name="decisions",
         verbose_name=_("bulk action"),
     )
+    # Of a fold of the machine that it settled: the machine's kind, and whether the person agreed.
+    folded_kind = ExactCharField(max_length=10, blank=True, default="", db_default="", editable=False)
+    upheld = models.BooleanField(null=True, editable=False)
     # The rows as they were before and after: what an undo restores, and what it must still find.
     before = models.JSONField(_("before"), default=dict)
     after = models.JSONField(_("after"), default=dict)
@@ -63,6 +66,7 @@ class NewsDecision(models.Model):
         # All that the statistics of a period count.
         indexes = (
             models.Index(fields=["created_at", "action", "verdict", "actor"], name="idx_decision_created"),
+            models.Index(fields=["upheld", "created_at"], name="idx_decision_upheld"),
         )
 
     def __str__(self) -> str:

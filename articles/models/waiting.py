@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
@@ -6,6 +8,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.fields import ExactCharField, UtcNow
+
+# The queue's priorities are days since then, and so near to the day of publication: see services.queue.
+QUEUE_START = datetime(2020, 1, 1, tzinfo=UTC)
+PRIORITY_BELOW, PRIORITY_ABOVE = 7, 14
 
 
 class ReviewItem(models.Model):

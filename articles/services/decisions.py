@@ -34,6 +34,8 @@ LINK_FIELDS = (
     *("kind", "status", "locked", "score", "hamming", "containment_low", "containment_high"),
     *("reasons", "rules_version", "text_changed", "unsure"),
 )
+# What settles pairs one by one. To confirm a whole group says little of each.
+OVERTURNING = (Action.VERDICT, Action.REMOVE_MEMBER, Action.SPLIT)
 CLUSTER_FIELDS = ("state", "lead_locked", "lead_id", "reviewed_by_id", "reviewed_at")
 
 
@@ -161,6 +163,7 @@ def _record(
     left_id, right_id = pairs[0] if pairs else (cluster.lead_id if cluster else None, None)
     rows = News.objects.filter(pk__in=[left_id, right_id]).values_list("pk", "title")
     titles: dict[int | None, str] = dict(rows)
+    folded_kind, upheld = _outcome(before, after) if action in OVERTURNING else ("", None)
     return NewsDecision.objects.create(
         actor=actor,
         action=action,
@@ -172,10 +175,27 @@ def _record(
         right_title=titles.get(right_id, ""),
         cluster=cluster,
         bulk=bulk,
+        folded_kind=folded_kind,
+        upheld=upheld,
         before=asdict(before),
         after=asdict(after),
         created_at=timezone.now(),
     )
+
+
+def _outcome(before: _Snapshot, after: _Snapshot) -> tuple[str, bool | None]:
+    """(the machine's kind, whether a person agrees) of a fold that was settled; once a decision.
+
+    Of articles that leave a group together the links are confirmed: what was taken apart counts.
+    """
+    settled = {NewsLink.Status.CONFIRMED: True, NewsLink.Status.REJECTED: False}
+    found = [
+        (link["kind"], settled[now["status"]])
+        for name, link in before.links.items()
+        if link and link["status"] == NewsLink.Status.AUTO and link["kind"] in NewsLink.FOLDING_KINDS
+        if (now := after.links.get(name)) and now["status"] in settled
+    ]
+    return min(found, key=lambda outcome: outcome[1], default=("", None))
 
 
 # --- what is there ----------------------------------------------------------------------------------------

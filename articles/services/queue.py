@@ -8,7 +8,7 @@ cluster of 16 before a pair one and a half days fresher. Time passes for all ali
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import log2
 from typing import Any
 
@@ -19,13 +19,13 @@ from django.utils import timezone
 
 from articles.dedup.cluster import plausible
 from articles.models import NewsCluster, NewsLink, ReviewItem
+from articles.models.waiting import QUEUE_START
 from articles.services import sql
 
 UNCERTAIN_DAYS = 3
 SPREAD_DAYS = 0.5
 # What a person could not tell comes again once what is easier has been done.
 UNSURE_DAYS = -7
-START = datetime(2020, 1, 1, tzinfo=UTC)
 CLAIM = timedelta(minutes=3)
 BATCH = 2_000
 
@@ -42,7 +42,7 @@ Row = dict[str, Any]
 
 def priority(published: datetime, score: float, size: int, unsure: bool = False) -> float:
     """Place in the queue, the higher the sooner; see above."""
-    days = (published - START) / timedelta(days=1)
+    days = (published - QUEUE_START) / timedelta(days=1)
     uncertain = UNCERTAIN_DAYS * 4 * score * (1 - score)
     spread = SPREAD_DAYS * log2(max(size, 1))
     return round(days + uncertain + spread + (UNSURE_DAYS if unsure else 0), 4)

@@ -11,6 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from articles.models import News, NewsCluster, NewsLink, ReviewItem
+from articles.models.waiting import PRIORITY_ABOVE, PRIORITY_BELOW, QUEUE_START
 from articles.services import clustering, queue, review
 from tests.stories import BODY, NOON, article, run
 
@@ -173,3 +174,13 @@ def test_the_order_is_a_balance_of_uncertainty_freshness_and_spread():
     assert queue.priority(earlier, 0.5, 2) > queue.priority(day, 1.0, 2)
     assert queue.priority(day, 0.9, 32) > queue.priority(day, 0.9, 2)
     assert queue.priority(day, 0.5, 2, unsure=True) < queue.priority(earlier, 0.9, 2)
+
+
+@pytest.mark.parametrize("unsure", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 40, 1_000_000])
+@pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
+def test_a_place_is_never_far_from_the_day_of_publication(score, size, unsure):
+    """The desk looks for days between these bounds alone."""
+    published = QUEUE_START + timedelta(days=2_000)
+    apart = queue.priority(published, score, size, unsure) - 2_000
+    assert -PRIORITY_BELOW <= apart <= PRIORITY_ABOVE

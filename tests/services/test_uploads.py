@@ -10,6 +10,7 @@ from django.utils import timezone
 from articles.models import News, Upload
 from articles.services import dispatch, uploads, workers
 from articles.services.readers import FileProblemError
+from tests.factories import take_tasks
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -17,10 +18,12 @@ HEADER = "title,content,source,external_id\n"
 
 
 @pytest.fixture(autouse=True)
-def _own_folder(settings, tmp_path, monkeypatch):
+def _own_folder(settings, tmp_path):
     settings.VAR_DIR = tmp_path
-    monkeypatch.setattr(uploads, "send_upload", lambda upload_id: True)
-    monkeypatch.setattr(dispatch, "_send", lambda ids: True)
+    take_tasks()
+    yield
+    take_tasks()
+    dispatch.forget_outage()
 
 
 def rows(count: int, start: int = 0) -> str:
@@ -210,39 +213,33 @@ def test_a_file_without_rows_is_done():
     assert (upload.state, upload.rows) == ("done", 0)
 
 
-def sending(monkeypatch, taken: bool) -> list[int]:
-    """What is sent from now on, to a broker that takes it or is away."""
-    sent: list[int] = []
-
-    def send(upload_id: int) -> bool:
-        sent.append(upload_id)
-        return taken
-
-    monkeypatch.setattr(uploads, "send_upload", send)
-    return sent
+def sent() -> list[int]:
+    """The uploads that were sent to the workers since this was asked last."""
+    return [arguments[0] for name, arguments in take_tasks() if name == "import_upload"]
 
 
 def test_the_sweep_sends_what_nobody_reads(monkeypatch):
-    sent = sending(monkeypatch, taken=False)
-    away = received(HEADER + rows(1))  # The broker did not take it.
+    with monkeypatch.context() as patch:
+        patch.setenv("CELERY_BROKER_URL", "redis://127.0.0.1:1/0")
+        away = received(HEADER + rows(1))
+    dispatch.forget_outage()
     abandoned, alive = received(HEADER + rows(2)), received(HEADER + rows(3))
     old = timezone.now() - timedelta(minutes=2)
     Upload.objects.filter(pk=abandoned.pk).update(state="reading", claim="x", alive_at=old)
     Upload.objects.filter(pk=alive.pk).update(state="reading", claim="y", alive_at=timezone.now())
-    sent.clear()
+    assert away.pk not in sent()
     uploads.sweep()
-    assert sent == [away.pk, abandoned.pk]
+    assert sent() == [away.pk, abandoned.pk]
     assert Upload.objects.get(pk=abandoned.pk).state == "waiting"
 
 
-def test_what_was_sent_is_not_sent_again_at_once(monkeypatch):
-    sent = sending(monkeypatch, taken=True)
+def test_what_was_sent_is_not_sent_again_at_once():
     upload = received(HEADER + rows(1))
     uploads.sweep()
-    assert sent == [upload.pk]
+    assert sent() == [upload.pk]
     Upload.objects.update(alive_at=timezone.now() - timedelta(minutes=2))
     uploads.sweep()
-    assert sent == [upload.pk] * 2
+    assert sent() == [upload.pk]
 
 
 def test_old_files_are_removed_and_the_rows_stay():

@@ -6,7 +6,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from articles.models import News, Upload
-from articles.services import dispatch, uploads
+from articles.services import uploads
+from tests.factories import take_tasks
 from tests.views.factories import make_news, make_user
 from tests.views.test_lists import queries
 from tests.views.test_pages import HOSTILE
@@ -15,10 +16,10 @@ TEXT = "标题,正文,来源\n渡轮今晨复航,首班渡轮载客八十六人�
 
 
 @pytest.fixture(autouse=True)
-def _own_folder(settings, tmp_path, monkeypatch):
+def _own_folder(settings, tmp_path):
     settings.VAR_DIR = tmp_path
-    monkeypatch.setattr(uploads, "send_upload", lambda upload_id: True)
-    monkeypatch.setattr(dispatch, "_send", lambda ids: True)
+    yield
+    take_tasks()
 
 
 @pytest.fixture
