@@ -15,7 +15,7 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from articles import selectors
-from articles.models import News, NewsCluster, NewsDecision, NewsLink, ReviewItem
+from articles.models import BulkRun, News, NewsCluster, NewsDecision, NewsLink, ReviewItem
 from articles.models.waiting import PRIORITY_ABOVE, PRIORITY_BELOW, QUEUE_START
 from articles.selectors import PairLink
 
@@ -280,12 +280,26 @@ def _side(name: str, news: News) -> dict[str, int]:
     return {f"{name}__cluster": news.cluster_id} if news.cluster_id else {name: news.pk}
 
 
+def keeps_apart(news_ids: Sequence[int], other: int | None) -> NewsLink | None:
+    """A person's verdict between some articles and the group of another one."""
+    home = News.objects.filter(pk=other or 0).values("cluster")
+    rejected = NewsLink.objects.filter(status=NewsLink.Status.REJECTED).select_related("low", "high")
+    links = rejected.defer("low__content", "high__content").order_by()
+    return (
+        links.filter(low__in=news_ids, high__cluster__in=home).first()
+        or links.filter(high__in=news_ids, low__cluster__in=home).first()
+    )
+
+
 def last_decision(user: User) -> NewsDecision | None:
     """The person's own last decision that still stands: what the key for undoing takes back."""
     since = timezone.now() - timedelta(hours=UNDO_HOURS)
-    # Those of a bulk action are undone together, from its own page.
-    mine = NewsDecision.objects.filter(actor=user, created_at__gte=since, undone_by=None, bulk=None)
-    return mine.exclude(action=NewsDecision.Action.UNDO).order_by("-pk").first()
+    # A bulk action is taken back as a whole, and once: what could not be undone then stays.
+    mine = NewsDecision.objects.filter(
+        Q(bulk=None) | Q(bulk__state=BulkRun.State.DONE), actor=user, created_at__gte=since, undone_by=None
+    )
+    standing = mine.exclude(action=NewsDecision.Action.UNDO).select_related("bulk")
+    return standing.defer("bulk__items", "bulk__refused", "bulk__kept", "bulk__apart").order_by("-pk").first()
 
 
 def key_of(decision: NewsDecision) -> str:

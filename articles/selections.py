@@ -36,7 +36,7 @@ def matching(subject: str, chosen: dict[str, Any], most: int) -> list[int]:
 
 
 def recent_runs() -> QuerySet[BulkRun]:
-    return BulkRun.objects.select_related("actor").defer("items", "refused", "kept")[:RUNS_SHOWN]
+    return BulkRun.objects.select_related("actor").defer("items", "refused", "kept", "apart")[:RUNS_SHOWN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,12 @@ def refused(run: BulkRun) -> list[Refusal]:
         return [Refusal(why, link=found[id_]) for id_, why in rows if id_ in found]
     clusters = NewsCluster.objects.select_related("lead").defer("lead__content").in_bulk(ids)
     return [Refusal(why, cluster=clusters[id_]) for id_, why in rows if id_ in clusters]
+
+
+def apart(run: BulkRun) -> list[NewsLink]:
+    """Pairs that a run called duplicates, and whose groups did not become one; the first ones."""
+    links = NewsLink.objects.select_related("low", "high").defer("low__content", "high__content")
+    return list(links.filter(pk__in=run.apart[:SHOWN]).order_by("pk"))
 
 
 def kept(run: BulkRun) -> list[NewsDecision]:

@@ -1,5 +1,4 @@
 from django.urls import path
-from django.views.generic import RedirectView
 
 from articles.views import (
     bulk,
@@ -8,6 +7,7 @@ from articles.views import (
     decisions,
     desk,
     news,
+    pages,
     pairs,
     preferences,
     regroup,
@@ -16,7 +16,7 @@ from articles.views import (
 )
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="news_list"), name="home"),
+    path("", pages.home, name="home"),
     path("desk/", desk.desk, name="desk"),
     path("desk/queue/", desk.desk_queue, name="desk_queue"),
     path("desk/ahead/", desk.desk_ahead, name="desk_ahead"),

@@ -326,12 +326,14 @@ def admin_lists(chance: random.Random) -> Iterator[Page]:
     from django.contrib import admin
     from django.urls import reverse
 
+    from articles.admin import MOST_LISTED
+
     for model, options in admin.site._registry.items():
         count = model._default_manager.count()
         if model._meta.app_label != "articles" or not count:
             continue
         address = reverse(f"admin:articles_{model._meta.model_name}_changelist")
-        last = max(1, -(-count // options.list_per_page))
+        last = max(1, -(-min(count, MOST_LISTED) // options.list_per_page))
         numbers = [1, last, *(chance.randrange(1, last + 1) for _ in range(REQUESTS - 2))]
         yield f"admin, {model._meta.model_name}, any page", [f"{address}?p={number}" for number in numbers]
 

@@ -55,6 +55,11 @@ class Migration(migrations.Migration):
             index=models.Index(fields=['size'], name='idx_cluster_size'),
         ),
         migrations.AddField(
+            model_name='bulkrun',
+            name='apart',
+            field=models.JSONField(default=list),
+        ),
+        migrations.AddField(
             model_name='newsdecision',
             name='folded_kind',
             field=articles.models.fields.ExactCharField(blank=True, db_default='', default='', editable=False, max_length=10),

@@ -43,6 +43,8 @@ class BulkRun(models.Model):
     # [id, why] of each item that was refused, and of each decision that could not be undone.
     refused = models.JSONField(_("refused"), default=list)
     kept = models.JSONField(_("not undone"), default=list)
+    # Pairs called duplicates whose groups did not become one, see decisions.left_out.
+    apart = models.JSONField(default=list)
     undone_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", verbose_name=_("undone by")
     )

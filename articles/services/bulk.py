@@ -225,7 +225,9 @@ def _step(started: BulkRun, todo: Sequence[int]) -> bool:
         if now.position >= len(todo):
             now.state = State.DONE if now.state == State.WORKING else State.UNDONE
         now.alive_at = timezone.now()
-        now.save(update_fields=["state", "position", "applied", "restored", "refused", "kept", "alive_at"])
+        now.save(
+            update_fields=["state", "position", "applied", "restored", "refused", "kept", "apart", "alive_at"]
+        )
         return now.is_active
 
 
@@ -251,7 +253,11 @@ def _judge(now: BulkRun, link_id: int) -> None:
     if link is None or link.created_at > now.seen_at:
         raise review.ConflictError
     pair = (link.low_id, link.high_id)
-    review.judge_pair(*pair, now.action, now.actor, now.note, seen=NewsLink.Status.PENDING, bulk=now)
+    decision = review.judge_pair(
+        *pair, now.action, now.actor, now.note, seen=NewsLink.Status.PENDING, bulk=now
+    )
+    if review.left_out(decision):
+        now.apart.append(link_id)
 
 
 def _undo(now: BulkRun, decision_id: int) -> None:

@@ -139,6 +139,24 @@ def undo(decision_id: int, actor: User | None) -> NewsDecision:
     return undone
 
 
+def left_out(decision: NewsDecision) -> list[int]:
+    """Of a pair called a duplicate: articles of its two groups that are in none with it all the same.
+
+    A person keeps them apart from one of the others, or a fact does.
+    """
+    if (decision.action, decision.verdict) != (Action.VERDICT, "duplicate"):
+        return []
+    homes: dict[int, int | None] = dict(
+        News.objects.filter(pk__in=[id_ for id_ in (decision.left_id, decision.right_id) if id_]).values_list(
+            "pk", "cluster"
+        )
+    )
+    home = homes.get(decision.left_id or 0)
+    moved = decision.after["homes"].items()
+    out = {int(id_) for id_, where in moved if where != home and decision.before["homes"].get(id_)}
+    return sorted(out | {id_ for id_, where in homes.items() if where is None or where != home})
+
+
 def pair_of(one: int, other: int) -> Pair:
     if one == other:
         raise ReviewError(gettext("Choose two different articles."))

@@ -31,6 +31,7 @@ from articles.services.decisions import (
 from articles.services.decisions import BlockedError as BlockedError
 from articles.services.decisions import ConflictError as ConflictError
 from articles.services.decisions import ReviewError as ReviewError
+from articles.services.decisions import left_out as left_out
 from articles.services.decisions import undo as undo
 from articles.services.rules import current_rules
 

@@ -119,6 +119,7 @@ def bulk_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "waiting": bulk.is_waiting(run),
         "refused": selections.refused(run),
         "kept": selections.kept(run),
+        "apart": selections.apart(run) if run.state == BulkRun.State.DONE else [],
         "shown": selections.SHOWN,
         "back": reverse(LISTS[run.subject]),
     }

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 from articles import selectors
 from articles.forms import ClusterFilter, comparison_options
 from articles.models import News, NewsCluster
-from articles.views.pages import may, render_list, verdict_buttons
+from articles.views.pages import beside, may, render_list, verdict_buttons
 
 
 @require_safe
@@ -37,7 +37,7 @@ def cluster_detail(request: HttpRequest, pk: int) -> HttpResponse:
     )
     left, right = _chosen(request, cluster, list(members))
     options = comparison_options(request.GET)
-    preceding, following = _neighbours(list(members), left, right)
+    preceding, following = beside(list(members), left, right)
     context = {
         "cluster": cluster,
         "members": members,
@@ -63,15 +63,6 @@ def _chosen(
     # One that has left the group, perhaps by the verdict just given, makes room for the first other one.
     right = selectors.member(cluster, _number(request, "right")) or selectors.member(cluster, *others[:1])
     return left, right
-
-
-def _neighbours(
-    members: list[News], left: News | None, right: News | None
-) -> tuple[News | None, News | None]:
-    """The members before and after the right one, to go on to; the left one stays where it is."""
-    row = [news for news in members if news != left]
-    place = row.index(right) if right in row else -1
-    return row[place - 1] if place > 0 else None, row[place + 1] if place + 1 < len(row) else None
 
 
 def _number(request: HttpRequest, name: str) -> int | None:

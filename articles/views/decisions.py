@@ -8,14 +8,15 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from articles import desk
 from articles.forms import DecisionForm
-from articles.models import NewsCluster, NewsDecision
+from articles.models import NewsDecision
 from articles.services import review
-from articles.views.pages import may
+from articles.views.pages import may, way_back
 
 
 @require_POST
@@ -78,16 +79,32 @@ def _decide(
 ) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, "; ".join(str(error) for errors in form.errors.values() for error in errors))
-        return redirect(_back(request, otherwise, refused=True))
+        return redirect(way_back(request, otherwise, refused=True))
     try:
         decision = service(form.cleaned_data)
     except review.ReviewError as error:
         messages.error(request, str(error))
-        return redirect(_back(request, otherwise, refused=True))
+        return redirect(way_back(request, otherwise, refused=True))
     # The number lets the message offer the undo, wherever the pair has gone meanwhile.
     number = "" if decision.action == NewsDecision.Action.UNDO else str(decision.pk)
     messages.success(request, _said(decision), extra_tags=number)
-    return redirect(_back(request, otherwise))
+    if left_out := review.left_out(decision):
+        messages.warning(request, _stay_out(decision, left_out))
+    return redirect(way_back(request, otherwise))
+
+
+def _stay_out(decision: NewsDecision, left_out: list[int]) -> str:
+    """Why the two groups of a duplicate did not become one."""
+    said = ngettext(
+        "%(number)s article of the two groups stays outside.",
+        "%(number)s articles of the two groups stay outside.",
+        len(left_out),
+    ) % {"number": len(left_out)}
+    verdict = desk.keeps_apart(left_out, decision.left_id)
+    if verdict is None:
+        return said
+    named = {"one": verdict.low.title, "other": verdict.high.title}
+    return f"{said} " + _("A person keeps “%(one)s” and “%(other)s” apart.") % named
 
 
 def _actor(request: HttpRequest) -> User:
@@ -100,16 +117,3 @@ def _said(decision: NewsDecision) -> str:
         return _("Undone.")
     verdict = dict(DecisionForm.VERDICTS).get(decision.verdict)
     return _("Recorded: %(decision)s") % {"decision": verdict or decision.get_action_display()}
-
-
-def _back(request: HttpRequest, otherwise: str, refused: bool = False) -> str:
-    """Where the person was, or wants to be next once it is decided; a group that is gone is no such place."""
-    after = (refused and request.POST.get("here")) or request.POST.get("next", "")
-    cluster = request.POST.get("cluster", "")
-    if cluster.isascii() and cluster.isdigit() and len(cluster) < 19:
-        whole = NewsCluster.objects.filter(pk=cluster, size__gt=1).exclude(state=NewsCluster.State.MERGED)
-        if not whole.exists():
-            after = ""
-    if url_has_allowed_host_and_scheme(after, {request.get_host()}, request.is_secure()):
-        return after
-    return otherwise or reverse("cluster_list")

@@ -16,7 +16,7 @@ from articles import selectors
 from articles.forms import QueueFilter, comparison_options
 from articles.models import ReviewItem
 from articles.services import queue
-from articles.views.pages import may, verdict_buttons
+from articles.views.pages import beside, may, verdict_buttons
 
 # What an address says beside the filter: which item, where in the queue, which sides, and whether to go on.
 PLACE = ("item", "after", "left", "right", "on")
@@ -34,7 +34,12 @@ def desk(request: HttpRequest) -> HttpResponse:
     comparison = None
     if subject and subject.right:
         comparison = selectors.compare(subject.left, subject.right, **options)
+    before, after = None, None
+    if subject and subject.cluster:
+        before, after = beside(subject.groups[0].members, subject.left, subject.right)
     context |= {
+        "member_before": before,
+        "member_after": after,
         "subject": subject,
         "comparison": comparison,
         "options": options,

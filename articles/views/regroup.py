@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from articles import selections, selectors
 from articles.forms import DecisionForm, SearchForm
 from articles.services import review
-from articles.views.pages import may, verdict_buttons
+from articles.views.pages import may, own_address, verdict_buttons, way_back
 
 
 @never_cache
@@ -33,12 +34,13 @@ def cluster_split(request: HttpRequest, pk: int) -> HttpResponse:
             messages.error(request, str(error))
         else:
             messages.success(request, _("Split off."), extra_tags=str(decision.pk))
-            return redirect("cluster_detail", pk)
+            return redirect(way_back(request, reverse("cluster_detail", args=[pk])))
     context = {
         "cluster": cluster,
         "members": selections.members_to_split(cluster),
         "chosen": chosen,
         "note": note,
+        "back": own_address(request, request.POST.get("next") or request.GET.get("next", "")),
     }
     return render(request, "articles/cluster_split.html", context)
 
@@ -54,9 +56,9 @@ def merge_clusters(request: HttpRequest, pk: int) -> HttpResponse:
         decision = review.merge(ids, cast(User, request.user), note)
     except review.ReviewError as error:
         messages.error(request, str(error))
-    else:
-        messages.success(request, _("Merged."), extra_tags=str(decision.pk))
-    return redirect("cluster_detail", pk)
+        return redirect(way_back(request, reverse("cluster_detail", args=[pk]), refused=True))
+    messages.success(request, _("Merged."), extra_tags=str(decision.pk))
+    return redirect(way_back(request, reverse("cluster_detail", args=[pk])))
 
 
 @require_safe
@@ -64,7 +66,7 @@ def merge_clusters(request: HttpRequest, pk: int) -> HttpResponse:
 def news_link(request: HttpRequest, pk: int) -> HttpResponse:
     """Search the other article of a pair; what is found can be compared, judged, and merged."""
     news = selectors.get_news(pk)
-    form = SearchForm(request.GET or None)
+    form = SearchForm(request.GET if "q" in request.GET else None)
     found = selections.search_news(news, form.cleaned_data["q"]) if form.is_valid() else []
     context = {
         "news": news,
@@ -73,5 +75,6 @@ def news_link(request: HttpRequest, pk: int) -> HttpResponse:
         "links": selections.links_with(news, found),
         "verdicts": verdict_buttons(),
         "search_rows": selectors.SEARCH_ROWS,
+        "back": own_address(request, request.GET.get("next", "")),
     }
     return render(request, "articles/news_link.html", context)

@@ -1,5 +1,6 @@
 """The review desk in a real browser: a day's queue by keyboard alone, two editors, and no script."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from playwright.sync_api import expect
 
 from articles.models import News, NewsCluster, NewsDecision, NewsLink, ReviewItem
 from articles.services import queue
-from tests.views.factories import BODY, make_cluster, make_link, make_news
+from tests.views.factories import BODY, make_cluster, make_link, make_news, make_user
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -219,3 +220,126 @@ def test_accessible_and_no_wider_than_the_screen(site, theme):
             found = Axe().run(page).response["violations"]
             serious = [rule for rule in found if rule["impact"] in SERIOUS]
             assert [(rule["id"], node["html"][:120]) for rule in serious for node in rule["nodes"]] == []
+
+
+def test_groups_are_regrouped_from_the_desk_by_keyboard(site):
+    cluster = make_cluster(5)
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
+    members = list(cluster.members.order_by("canonical_key").values_list("pk", flat=True))
+    page = site("editor")
+    page.goto(f"/desk/?item=c{cluster.pk}&right={members[1]}")
+    page.keyboard.press("]")
+    expect(page.locator(".side .members li.on").last).to_have_text(
+        re.compile(News.objects.get(pk=members[2]).source)
+    )
+    page.keyboard.press("l")
+    expect(page.locator(".messages")).to_contain_text("已记录")
+    assert NewsCluster.objects.get(pk=cluster.pk).lead_id == members[2]
+    page.keyboard.press("g")
+    page.wait_for_url("**/split/**")
+    for key in "jxjxg":
+        page.keyboard.press(key)
+    expect(page.locator("#desk .messages")).to_contain_text("已拆分")
+    assert sorted(NewsCluster.objects.values_list("size", flat=True)) == [2, 3]
+    page.keyboard.press("z")
+    expect(page.locator(".messages")).to_contain_text("已撤销")
+    assert NewsCluster.objects.get(pk=cluster.pk).size == 5
+    page.keyboard.press("m")
+    page.wait_for_url("**/link/**")
+    page.get_by_role("link", name="返回").click()
+    expect(page.locator("#desk")).to_be_visible()
+
+
+def make_two_groups() -> NewsLink:
+    left, right = make_cluster(2), make_cluster(2)
+    link = make_link(left.lead, right.lead, kind="update", status="pending", score=0.8)
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
+    return link
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_two_groups_become_one_by_one_key_or_button(site, script):
+    link = make_two_groups()
+    page = site("editor", java_script_enabled=script)
+    page.goto(f"/desk/?item=p{link.pk}")
+    if script:
+        page.keyboard.press("b")
+    else:
+        page.get_by_role("button", name="合并两群").click()
+    expect(page.locator(".messages")).to_contain_text("已合并")
+    assert sorted(NewsCluster.objects.values_list("size", "state")) == [(0, "merged"), (4, "open")]
+    if script:
+        page.keyboard.press("z")
+    else:
+        page.get_by_role("button", name="撤销").first.click()
+    expect(page.locator(".messages")).to_contain_text("已撤销")
+    assert list(NewsCluster.objects.values_list("size", "state")) == [(2, "open"), (2, "open")]
+
+
+def test_a_group_without_script(site):
+    cluster = make_cluster(4)
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
+    page = site("editor", java_script_enabled=False)
+    page.goto(f"/desk/?item=c{cluster.pk}")
+    page.get_by_role("button", name="移出右文").click()
+    expect(page.locator(".side h2").first).to_contain_text("3 篇")
+    page.get_by_role("button", name="右文为主稿").click()
+    assert NewsCluster.objects.get(pk=cluster.pk).lead_locked
+    page.get_by_role("link", name="拆分").click()
+    page.get_by_role("checkbox").last.check()
+    page.get_by_role("button", name="拆分所选").click()
+    expect(page.locator("#desk .messages")).to_contain_text("已拆分")
+    page.get_by_role("button", name="确认整群").click()
+    assert NewsCluster.objects.get(pk=cluster.pk).state == "reviewed"
+
+
+def test_what_was_done_to_many_is_undone_by_the_same_key(site):
+    links = make_pairs(3)
+    page = site("editor")
+    page.goto("/pairs/")
+    for key in "jxjx":
+        page.keyboard.press(key)
+    page.keyboard.press("b")
+    page.wait_for_url("**/bulk/preview/**")
+    page.get_by_label("判定").select_option("different")
+    page.get_by_role("button", name="预览", exact=True).click()
+    page.get_by_role("button", name="将 2 对判为“不同”").click()
+    expect(page.get_by_role("status")).to_contain_text("2 项判定")
+    page.goto("/desk/")
+    page.keyboard.press("z")
+    page.wait_for_url("**/bulk/*/")
+    expect(page.get_by_role("status")).to_contain_text("已撤销 2")
+    assert set(NewsLink.objects.values_list("status", flat=True)) == {"pending"}
+    assert ReviewItem.objects.count() == len(links)
+
+
+def test_an_editors_day_begins_at_the_desk_and_numbers_lead_everywhere(site):
+    make_user("editor", username="周晴", password="long-and-right")
+    page = site(role="")
+    page.goto("/")
+    page.get_by_label("用户名").fill("周晴")
+    page.get_by_label("密码").fill("long-and-right")
+    page.get_by_role("button", name="登录").click()
+    page.wait_for_url("**/desk/")
+    for number, address in enumerate(("desk", "news", "clusters", "why", "uploads", "dashboard"), start=1):
+        page.keyboard.press(str(number))
+        page.wait_for_url(f"**/{address}/")
+
+
+CHINESE = """() => {
+  const page = document.body.cloneNode(true);
+  page.querySelectorAll("[lang^=zh], script").forEach((part) => part.remove());
+  return page.textContent.match(/[\\u4e00-\\u9fff]+/g) || [];
+}"""
+
+
+@pytest.mark.parametrize(
+    "address", ["/desk/", "/desk/?kind=cluster", "/desk/?q=nothing", "/pairs/", "/dashboard/"]
+)
+def test_in_english_only_the_news_are_chinese(site, address):
+    make_pairs(2)
+    make_cluster(3)
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
+    page = site("editor", locale="en-GB")
+    page.goto(address)
+    assert page.evaluate(CHINESE) == []

@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group, User
 from django.db import connection
 
 from articles.models import News, NewsCluster, NewsDecision, NewsLink, NewsText
+from articles.services import queue
 
 NOON = datetime(2025, 12, 1, 4, 0, tzinfo=UTC)
 SOURCES = ("江城日报", "北岸新闻网", "晨光客户端", "观澜财经")
@@ -115,3 +116,13 @@ def make_decision(cluster: NewsCluster, **fields: Any) -> NewsDecision:
         **fields,
     }
     return NewsDecision.objects.create(cluster=cluster, **values)
+
+
+def blocked_pair() -> NewsLink:
+    """A pair of two groups, of which a person keeps two other articles apart."""
+    left, right = make_cluster(2), make_cluster(2)
+    one, other = (cluster.members.order_by("pk").last() for cluster in (left, right))
+    make_link(one, other, kind="different", status="rejected", locked=True)
+    link = make_link(left.lead, right.lead, kind="update", status="pending")
+    queue.refresh([link.low_id, link.high_id])
+    return NewsLink.objects.select_related("low", "high").get(pk=link.pk)

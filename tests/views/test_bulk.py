@@ -1,6 +1,7 @@
 """Many at once through the pages, and groups split, merged and linked by hand."""
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -8,7 +9,7 @@ from django.utils import timezone
 
 from articles.models import BulkRun, NewsCluster, NewsDecision, NewsLink, ReviewItem
 from articles.services import bulk
-from tests.views.factories import make_cluster, make_link, make_news
+from tests.views.factories import blocked_pair, make_cluster, make_link, make_news
 
 HOSTILE = '<script>document.title="taken"</script>'
 
@@ -167,6 +168,18 @@ def test_what_was_left_alone_is_named(editor):
         assert "2 项未处理" in shown
         assert "预览后有变动" in shown
         assert HOSTILE not in shown
+
+
+def test_duplicates_whose_groups_stay_apart_are_named(editor):
+    link = blocked_pair()
+    user = User.objects.get(username__startswith="editor")
+    run = bulk.apply_bulk("pairs", [link.pk], "duplicate", bulk.Keeper(), user)
+    address = reverse("bulk_detail", args=[run.pk])
+    text = editor.get(address).content.decode()
+    assert "1 对稿件的两群没有并成一群" in text
+    assert f"?left={link.low_id}&amp;right={link.high_id}" in text
+    bulk.undo_bulk(run.pk, user)
+    assert "没有并成一群" not in editor.get(address).content.decode()
 
 
 def test_titles_are_escaped_everywhere(editor):

@@ -1,8 +1,10 @@
 """The review desk: what waits and in which order, who has what open, where a decision leads."""
 
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -10,8 +12,8 @@ from django.utils import timezone
 
 from articles import desk
 from articles.models import News, NewsCluster, NewsDecision, NewsLink, ReviewItem
-from articles.services import queue
-from tests.views.factories import BODY, make_cluster, make_link, make_news, make_user
+from articles.services import bulk, queue, review
+from tests.views.factories import BODY, blocked_pair, make_cluster, make_link, make_news, make_user
 
 DESK = "/desk/"
 HOSTILE = '<script>document.title="taken"</script>'
@@ -244,6 +246,61 @@ def test_a_pair_kept_apart_that_blocks_a_merge_is_named(viewer):
     queue.refresh([link.low_id, link.high_id])
     text = viewer.get(f"{DESK}?item=p{link.pk}").content.decode()
     assert "不会并成一群" in text
+
+
+def test_a_duplicate_that_could_not_join_its_groups_says_why(editor):
+    link = blocked_pair()
+    address = reverse("judge_pair", args=[link.low_id, link.high_id])
+    given = {"verdict": "duplicate", "seen": "pending", "next": DESK}
+    text = editor.post(address, given, follow=True).content.decode()
+    assert "已记录：转载" in text
+    assert "两群中有 1 篇没有并入。 有人判定" in text
+    other = make_pair(kind="update")
+    address = reverse("judge_pair", args=[other.low_id, other.high_id])
+    assert "没有并入" not in editor.post(address, given, follow=True).content.decode()
+
+
+def test_undo_takes_back_what_was_done_last_be_it_one_or_many(editor):
+    user = User.objects.get(username__startswith="editor")
+    first, *others = (make_pair(kind="update") for _ in range(3))
+    review.judge_pair(first.low_id, first.high_id, "update", user)
+    run = bulk.apply_bulk("pairs", [link.pk for link in others], "update", bulk.Keeper(), user)
+    text = editor.get(DESK).content.decode()
+    assert reverse("bulk_undo", args=[run.pk]) in text
+    assert "撤销批量 2 条" in text
+    editor.post(reverse("bulk_undo", args=[run.pk]))
+    text = editor.get(DESK).content.decode()
+    assert "撤销批量" not in text
+    assert reverse("undo", args=[NewsDecision.objects.get(left=first.low_id).pk]) in text
+
+
+def test_everything_on_groups_is_at_hand(editor):
+    """By forms and links, whose keys the browser tests press."""
+    cluster = make_group(3)
+    text = editor.get(f"{DESK}?item=c{cluster.pk}").content.decode()
+    here = quote(editor.get(f"{DESK}?item=c{cluster.pk}").context["here"], safe="")
+    assert f"{reverse('cluster_split', args=[cluster.pk])}?next={here}" in text
+    assert f"{reverse('news_link', args=[cluster.lead_id])}?next={here}" in text
+    right = editor.get(f"{DESK}?item=c{cluster.pk}").context["comparison"].right.pk
+    for name, of in (("confirm_cluster", []), ("set_lead", [right]), ("remove_member", [right])):
+        assert f'formaction="{reverse(name, args=[cluster.pk, *of])}"' in text
+    link = blocked_pair()
+    text = editor.get(f"{DESK}?item=p{link.pk}").content.decode()
+    assert f'formaction="{reverse("merge_clusters", args=[link.low.cluster_id])}"' in text
+
+
+def test_after_splitting_or_merging_the_desk_is_there_again(editor):
+    cluster = make_group(3)
+    address = f"{DESK}?item=c{cluster.pk}&kind=cluster"
+    leaving = cluster.members.order_by("pk").last().pk
+    sent = {"news": leaving, "next": address}
+    assert editor.post(reverse("cluster_split", args=[cluster.pk]), sent).url == address
+    other = make_group(2)
+    sent = {"other": other.pk, "next": address}
+    assert editor.post(reverse("merge_clusters", args=[cluster.pk]), sent).url == address
+    sent["next"] = "https://evil.example/"
+    assert "evil" not in editor.post(reverse("merge_clusters", args=[cluster.pk]), sent).url
+    assert editor.get(reverse("news_link", args=[leaving]), {"next": sent["next"]}).context["back"] == ""
 
 
 def test_empty_and_filtered_to_nothing(viewer):

@@ -1,9 +1,15 @@
 """Single pages: articles, groups, pairs; languages, themes, errors, headers."""
 
+import re
+from pathlib import Path
+
 import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.test import Client, override_settings
 from django.urls import reverse
 
+from articles.forms import DecisionForm
 from articles.models import News, NewsCluster
 from tests.views.factories import BODY, make_cluster, make_decision, make_link, make_news, make_user
 
@@ -268,3 +274,16 @@ def test_guessing_passwords_is_throttled(db):
     make_user("viewer", username="ping", password="also-long-and-right")
     other = client.post(reverse("login"), {"username": "ping", "password": "also-long-and-right"})
     assert other.status_code == 302
+
+
+def test_the_help_names_every_key():
+    templates = Path(settings.BASE_DIR, "templates")
+    sources = {path: path.read_text() for path in templates.rglob("*.html")}
+    script = Path(str(finders.find("articles/site.js")))
+    named = re.findall(r'aria-keyshortcuts="([^"]*)"', "".join(sources.values()))
+    used = {key.upper() for keys in named for key in re.sub(r"{[{%].*?[%}]}", " ", keys).split()}
+    used |= {key.upper() for key in re.findall(r"^    (\w): \w+", script.read_text(), re.M)}
+    told = {key.upper() for key in re.findall(r"<kbd>(.*?)</kbd>", sources[templates / "base.html"])}
+    # The verdicts' own keys stand on their buttons; the help shows three of them.
+    assert used - told == set()
+    assert {key.upper() for key in list(DecisionForm.KEYS.values())[:3]} < told

@@ -23,6 +23,12 @@
     }
   };
 
+  const pickRow = () => {
+    const row = document.activeElement.closest("[data-row]");
+    const box = row && row.querySelector(".pick input");
+    if (box) box.click();
+  };
+
   const jump = (by) => {
     const changes = all("[data-change]");
     const now = changes.find((change) => change.classList.contains("at"));
@@ -57,6 +63,7 @@
     n: () => jump(1),
     p: () => jump(-1),
     f: fold,
+    x: pickRow,
     "?": help,
   };
 
