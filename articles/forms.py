@@ -34,6 +34,35 @@ def _date(label: Any) -> forms.DateField:
     )
 
 
+def _words(label: Any) -> forms.CharField:
+    attributes = {"type": "search", "placeholder": _("Words of the title"), "aria-keyshortcuts": "/"}
+    return forms.CharField(
+        label=label, required=False, max_length=100, widget=forms.TextInput(attrs=attributes)
+    )
+
+
+def _source() -> forms.CharField:
+    attributes = {"list": "sources", "autocomplete": "off", "placeholder": _("all")}
+    return forms.CharField(
+        label=_("Source"), required=False, max_length=100, widget=forms.TextInput(attrs=attributes)
+    )
+
+
+def _size() -> forms.IntegerField:
+    return forms.IntegerField(
+        label=_("Articles from"),
+        required=False,
+        min_value=2,
+        max_value=1_000_000,
+        widget=forms.NumberInput(attrs={"placeholder": "2"}),
+    )
+
+
+def _share(label: Any) -> forms.FloatField:
+    widget = forms.NumberInput(attrs={"step": "0.05", "min": "0", "max": "1"})
+    return forms.FloatField(label=label, required=False, min_value=0, max_value=1, widget=widget)
+
+
 class Filter(forms.Form):
     """A form that reads the address: what is valid of it filters."""
 
@@ -48,20 +77,8 @@ class Filter(forms.Form):
 
 
 class NewsFilter(Filter):
-    q = forms.CharField(
-        label=_("Title"),
-        required=False,
-        max_length=100,
-        widget=forms.TextInput(
-            attrs={"type": "search", "placeholder": _("Words of the title"), "aria-keyshortcuts": "/"}
-        ),
-    )
-    source = forms.CharField(
-        label=_("Source"),
-        required=False,
-        max_length=100,
-        widget=forms.TextInput(attrs={"list": "sources", "autocomplete": "off", "placeholder": _("all")}),
-    )
+    q = _words(_("Title"))
+    source = _source()
     since = _date(_("From"))
     until = _date(_("To"))
     verdict = forms.ChoiceField(
@@ -76,14 +93,7 @@ class NewsFilter(Filter):
 
 
 class ClusterFilter(Filter):
-    q = forms.CharField(
-        label=_("Lead"),
-        required=False,
-        max_length=100,
-        widget=forms.TextInput(
-            attrs={"type": "search", "placeholder": _("Words of the title"), "aria-keyshortcuts": "/"}
-        ),
-    )
+    q = _words(_("Lead"))
     state = forms.ChoiceField(
         label=_("State"),
         required=False,
@@ -91,48 +101,19 @@ class ClusterFilter(Filter):
     )
     since = _date(_("From"))
     until = _date(_("To"))
-    size = forms.IntegerField(
-        label=_("Articles from"),
-        required=False,
-        min_value=2,
-        max_value=1_000_000,
-        widget=forms.NumberInput(attrs={"placeholder": "2", "size": 4}),
-    )
-
-
-def _share(label: Any) -> forms.FloatField:
-    widget = forms.NumberInput(attrs={"step": "0.05", "min": "0", "max": "1"})
-    return forms.FloatField(label=label, required=False, min_value=0, max_value=1, widget=widget)
+    size = _size()
 
 
 class QueueFilter(Filter):
     """What of the queue a person works on. The kind is chosen by links above the queue."""
 
-    q = forms.CharField(
-        label=_("Title"),
-        required=False,
-        max_length=100,
-        widget=forms.TextInput(
-            attrs={"type": "search", "placeholder": _("Words of the title"), "aria-keyshortcuts": "/"}
-        ),
-    )
-    source = forms.CharField(
-        label=_("Source"),
-        required=False,
-        max_length=100,
-        widget=forms.TextInput(attrs={"list": "sources", "autocomplete": "off", "placeholder": _("all")}),
-    )
+    q = _words(_("Title"))
+    source = _source()
     since = _date(_("From"))
     until = _date(_("To"))
     lowest = _share(_("Score from"))
     highest = _share(_("Score to"))
-    size = forms.IntegerField(
-        label=_("Articles from"),
-        required=False,
-        min_value=2,
-        max_value=1_000_000,
-        widget=forms.NumberInput(attrs={"placeholder": "2"}),
-    )
+    size = _size()
     mine = forms.BooleanField(label=_("only what I have open"), required=False)
     kind = forms.ChoiceField(
         required=False,

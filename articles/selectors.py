@@ -209,7 +209,9 @@ def find_news(reference: str) -> list[News]:
         by_number = rows.filter(pk=int(number))
         if reference.startswith("#") or by_number:
             return list(by_number)
-    return list(recent(rows).filter(Q(external_id=reference) | Q(url=reference))[:5])
+    named = list(rows.filter(external_id=reference)[:5])
+    # No index is as long as an address: looked for only where one is given.
+    return named or (list(recent(rows).filter(url=reference)[:5]) if "://" in reference else [])
 
 
 def links_of(news: News) -> list["PairLink"]:

@@ -176,7 +176,7 @@ def log_in(page: Page) -> None:
     page.fill("input[name=username]", NAME)
     page.fill("input[name=password]", PASSWORD)
     page.click("button.main")
-    page.wait_for_url("**/news/")
+    page.wait_for_url("**/desk/")
 
 
 def shoot(page: Page, file: Path, size: Sequence[int]) -> None:

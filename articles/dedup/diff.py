@@ -39,7 +39,9 @@ COMMON_BIGRAM = 12
 CANDIDATES = 4
 
 SENTENCE = re.compile(r"[^。！？!?；;…\n]*(?:[。！？!?；;…]+[”’」』》）)\"']*|\n|$)\s*")
-UNIT = re.compile(r"\d+(?:[.,:]\d+)*|[A-Za-z]+|.", re.DOTALL)
+# A number's point counts where punctuation does not: 3.14 is not 31.4. A letter of no news stands for it.
+POINT, POINTED = re.compile(r"(?<=\d)[.．](?=\d)"), "ꓸ"
+UNIT = re.compile(rf"\d+(?:[.,:．，：{POINTED}]\d+)*|[A-Za-zＡ-Ｚａ-ｚ]+|.", re.DOTALL)
 
 BRACKETS = dict(zip("）)】」』》”’]", "（(【「『《“‘[", strict=True))
 
@@ -200,8 +202,14 @@ def _compared(char: str, ignore: Ignore) -> str:
 def _sentences(text: str, ignore: Ignore) -> list[Sentence]:
     found = (match.span() for match in SENTENCE.finditer(text))
     spans = [(start, end) for start, end in found if start < end]
-    table = {ord(char): _compared(char, ignore) for char in set(text)}
-    return [Sentence(start, end, text[start:end].translate(table)) for start, end in spans]
+    pointed = _pointed(text, ignore)
+    table = {ord(char): _compared(char, ignore) for char in set(pointed)}
+    return [Sentence(start, end, pointed[start:end].translate(table)) for start, end in spans]
+
+
+def _pointed(text: str, ignore: Ignore) -> str:
+    """The text with its decimal points as letters, each in its place, where they would else not count."""
+    return POINT.sub(POINTED, text) if ignore.punctuation else text
 
 
 # -- sentences ---------------------------------------------------------------------------------------------
@@ -488,14 +496,14 @@ class _Painter:
 
     def _units(self, side: int, bounds: Range) -> tuple[list[str], list[Range]]:
         """Characters as compared, with whole numbers and Latin words as one, and where each stands."""
-        text = self.texts[side]
+        start, end = bounds
         units: list[str] = []
         places: list[Range] = []
-        for match in UNIT.finditer(text, *bounds):
+        for match in UNIT.finditer(_pointed(self.texts[side][start:end], self.ignore)):
             unit = "".join(_compared(char, self.ignore) for char in match.group())
             if unit:
                 units.append(unit)
-                places.append(match.span())
+                places.append((start + match.start(), start + match.end()))
         return units, places
 
     def _spans(

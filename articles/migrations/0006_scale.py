@@ -73,6 +73,15 @@ class Migration(migrations.Migration):
             model_name='newsdecision',
             index=models.Index(fields=['upheld', 'created_at'], name='idx_decision_upheld'),
         ),
+        migrations.AddIndex(
+            model_name='news',
+            index=models.Index(fields=['external_id'], name='idx_external'),
+        ),
+        migrations.AddField(
+            model_name='upload',
+            name='language',
+            field=articles.models.fields.ExactCharField(blank=True, db_default='', default='', max_length=10),
+        ),
         # Last: MySQL wants an index for the key at any time.
         migrations.AlterField(
             model_name='news',

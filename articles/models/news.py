@@ -112,6 +112,7 @@ class News(models.Model):
             models.Index(fields=["source", "published_at"], name="idx_source_published"),
             models.Index(fields=["published_at"], name="idx_published"),
             models.Index(fields=["verdict", "id"], name="idx_verdict"),
+            models.Index(fields=["external_id"], name="idx_external"),
             # All that statistics of a day and a search for titles read: whole rows are ten times as wide.
             models.Index(fields=["created_at", "verdict", "source", "title"], name="idx_arrived"),
             # The pages of a group in its order, and its timeline and sources.

@@ -21,6 +21,8 @@ class Upload(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", verbose_name=_("uploaded by")
     )
+    # The person's, in which the rejected rows will say what is wrong with them.
+    language = ExactCharField(max_length=10, blank=True, default="", db_default="")
     # Its name in the folder of uploads, never built from the one that the browser sent; '' once removed.
     stored = ExactCharField(max_length=64, default="", db_default="")
     # Of the form and the content: sending one form twice makes one upload.

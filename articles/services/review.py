@@ -43,6 +43,8 @@ DUPLICATE, UNSURE = "duplicate", "unsure"
 VERDICTS = (DUPLICATE, Kind.UPDATE, Kind.EXCERPT, Kind.SAME_EVENT, Kind.TEMPLATE, Kind.DIFFERENT, UNSURE)
 # Links that one decision may add; each is judged, so that it says what the machine thinks of the pair.
 NEW_LINKS = 300
+# Links that one decision may change: more would hold the lock for long, and make its record as long.
+LINKS_AT_ONCE = 20_000
 MERGED_AT_ONCE = 20
 VERDICT_FIELDS = ("kind", "status", "locked", "text_changed", "unsure")
 
@@ -131,6 +133,7 @@ def confirm_cluster(
         if seen_at:
             _refuse_changed(_cluster(cluster_id), seen_at)
         links = list(NewsLink.objects.filter(NewsLink.FOLDED, low__cluster=cluster, high__cluster=cluster))
+        _refuse_many(links)
         remember(pairs=[(link.low_id, link.high_id) for link in links], clusters=[cluster.pk])
         _confirm([link.pk for link in links])
         changes: dict[str, Any] = {"state": NewsCluster.State.REVIEWED, "reviewed_by": actor}
@@ -270,6 +273,7 @@ def _pass_on(members: dict[int, Member], ids: Collection[int], remember: Remembe
             wanted.setdefault(pair_of(here, heir), _with_heir(link, here, heir))
     known = {(link.low_id, link.high_id) for link in stored_links(list(wanted))}
     missing = {pair: link for pair, link in wanted.items() if pair not in known}
+    _refuse_many(missing)
     remember(pairs=missing)
     NewsLink.objects.bulk_create(missing.values(), batch_size=sql.PARAMETERS)
 
@@ -383,13 +387,18 @@ def _confirm(link_ids: Sequence[int]) -> None:
         )
 
 
+def _refuse_many(links: Collection[Any], most: int | None = None) -> None:
+    if len(links) > (LINKS_AT_ONCE if most is None else most):
+        raise ReviewError(gettext("Too many articles for one decision; do it in smaller steps."))
+
+
 def _write_verdicts(pairs: Sequence[Pair], verdict: str, remember: Remember) -> None:
+    _refuse_many(pairs)
     remember(pairs=pairs)
     links = stored_links(pairs)
     known = {(link.low_id, link.high_id) for link in links}
     missing = [pair for pair in pairs if pair not in known]
-    if len(missing) > NEW_LINKS:
-        raise ReviewError(gettext("Too many articles that nothing links yet; do it in smaller steps."))
+    _refuse_many(missing, NEW_LINKS)
     for link in links:
         _apply_verdict(link, verdict)
     NewsLink.objects.bulk_update(links, VERDICT_FIELDS, batch_size=sql.PARAMETERS)

@@ -20,7 +20,7 @@ from django.core.files import File
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import Count, F, Q
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import get_language, gettext, gettext_noop, override
 
 from articles.models import News, Upload
 from articles.services.dispatch import send_upload
@@ -90,6 +90,7 @@ def receive(file: File, user: User | None, source: str = "", form: str = "") -> 
             name=name[-255:],
             source=source,
             user=user,
+            language=get_language() or "",
             stored=stored,
             total_bytes=path.stat().st_size,
             token=hashlib.sha256(f"{form} {content}".encode()).hexdigest(),
@@ -224,7 +225,8 @@ def import_upload(upload_id: int) -> None:
         if upload.attempts > MAX_ATTEMPTS:
             _fail(upload, {"code": "stopped", "count": MAX_ATTEMPTS})
         else:
-            _read(upload)
+            with override(upload.language or settings.LANGUAGE_CODE):
+                _read(upload)
     except _LostClaimError:
         logger.info("Upload %s is read by another worker.", upload_id)
     except FileProblemError as error:

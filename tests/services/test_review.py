@@ -437,3 +437,18 @@ def test_reviewed_cluster_that_is_deleted_bars_nothing_any_longer(names: str, ed
     assert clusters() == left
     assert NewsCluster.objects.exclude(state=NewsCluster.State.MERGED).count() == 1
     assert not NewsLink.objects.filter(status=NewsLink.Status.PENDING).exists()
+
+
+def test_what_would_change_very_many_links_is_refused_whole(monkeypatch):
+    ids = run(*(article(name) for name in "abcde"))
+    cluster = News.objects.get(pk=ids[0]).cluster_id
+    before = list(NewsLink.objects.order_by("pk").values("pk", "status", "kind"))
+    monkeypatch.setattr(review, "LINKS_AT_ONCE", 2)
+    for decide in (
+        lambda: review.confirm_cluster(cluster, None),
+        lambda: review.split(cluster, ids[2:], None),
+    ):
+        with pytest.raises(review.ReviewError, match="分几步"):
+            decide()
+    assert list(NewsLink.objects.order_by("pk").values("pk", "status", "kind")) == before
+    assert not NewsDecision.objects.exists()

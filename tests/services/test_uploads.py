@@ -6,6 +6,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import OperationalError
 from django.utils import timezone
+from django.utils.translation import override
 
 from articles.models import News, Upload
 from articles.services import dispatch, uploads, workers
@@ -206,6 +207,16 @@ def test_a_stored_file_that_is_gone_is_a_problem_with_a_remedy():
     upload = received(HEADER + rows(1))
     uploads.file_path(upload.stored).unlink()
     assert "重新上传" in uploads.problem_text(read(upload))
+
+
+@pytest.mark.parametrize(("language", "said"), [("zh-hans", "既无标题也无正文"), ("en", "neither a title")])
+def test_rejected_rows_speak_the_language_of_who_sent_them(language, said):
+    with override(language):
+        upload = received(HEADER + ",,江城日报,1\n")
+    # The worker has another one, or none.
+    with override("en" if language == "zh-hans" else "zh-hans"):
+        uploads.import_upload(upload.pk)
+    assert said in uploads.rejects_file(Upload.objects.get(pk=upload.pk)).read_text()
 
 
 def test_a_file_without_rows_is_done():
