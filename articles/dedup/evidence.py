@@ -1,7 +1,7 @@
 """Two cleaned articles -> Evidence: numbers only, no judgement."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,16 @@ class Text:
         return found / total if total else 1.0
 
 
+def prepared(title: str, body: str, furniture: Furniture = EMPTY) -> Text:
+    """A Text that is kept for a while: an article is compared with one batch of newcomers after another."""
+    return (_prepared if len(body) <= KEPT_BODY else Text)(title, body, furniture)
+
+
+# Of longer texts a thousand would take hundreds of megabytes (characters).
+KEPT_BODY = 4_000
+_prepared = lru_cache(1_024)(Text)
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """Shares are in 0..1; lengths in characters without punctuation.
@@ -139,6 +149,12 @@ class Evidence:
         return self.shorter / self.longer if self.longer else 1.0
 
 
+def containment(left: Text, right: Text) -> float:
+    """The share of either body's shingles that stands in the other, whichever is more, 0..1."""
+    fewer = min(len(left.grams), len(right.grams))
+    return _shared(left.grams, right.grams) / fewer if fewer else 0.0
+
+
 def gather(left: Text, right: Text, floor: float = 0.0) -> Evidence:
     """What the judge looks at. Swapping the texts swaps left and right and changes nothing else.
 
@@ -191,9 +207,7 @@ def _placement(left: Text, right: Text) -> tuple[float, float, float]:
 
 def _is_in(hashes: Hashes, known: Hashes) -> NDArray[np.bool_]:
     """Which of the hashes are among the known ones, which are ascending."""
-    places = known.searchsorted(hashes)
-    places[places == len(known)] = 0
-    return known[places] == hashes
+    return known.take(known.searchsorted(hashes), mode="clip") == hashes
 
 
 def _unique(hashes: Hashes) -> Hashes:

@@ -27,7 +27,7 @@ LONGEST_SKETCH = 256
 TITLE_SHINGLE = 4
 # Fewer weighted words than this say too little to be compared by a SimHash.
 MIN_WORDS = 3
-FORMAT = "2"
+FORMAT = "3"
 
 
 @cache

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from articles.dedup import tokens
-from articles.dedup.clean import SENTENCE_END, skeleton
+from articles.dedup.clean import SENTENCE_END, skeleton, skeletons
 
 # Letters and digits from which a passage says enough to be told from a common phrase.
 SHORTEST = 8
@@ -20,9 +20,7 @@ SHORTEST = 8
 STORIES = 5
 # Headlines that share less of their weighted words, in 0..1, are of unrelated stories.
 RELATED = 0.15
-# A body is fingerprinted, judged, and judged again with others. What is remembered of that must not be long,
-# so that memory has a bound (characters).
-CACHED_BODY = 4_000
+# Passages are measured again with each crowd. What is remembered of them must not be long (characters).
 CACHED_PASSAGE = 300
 
 
@@ -30,7 +28,7 @@ CACHED_PASSAGE = 300
 class Furniture:
     """Hashes of passages that are no part of any story, and a version that changes with them."""
 
-    hashes: frozenset[int] = frozenset()
+    hashes: frozenset[int] = field(default=frozenset(), compare=False)
     version: str = ""
 
     @classmethod
@@ -40,21 +38,16 @@ class Furniture:
         return cls(known, digest.hexdigest()[:8] if known else "")
 
     def strip(self, body: str) -> str:
-        """A cleaned body without its furniture."""
-        if not self.hashes:
+        """A cleaned body without its furniture; as it is where it has none."""
+        if not self.hashes or self.hashes.isdisjoint(map(_hash, skeletons(body))):
             return body
-        return (_strip_cached if len(body) <= CACHED_BODY else _strip)(body, self.hashes)
+        lines = (
+            " ".join(part for part in split(line) if passage_hash(part) not in self.hashes)
+            for line in body.split("\n")
+        )
+        return "\n".join(line for line in lines if line)
 
 
-def _strip(body: str, hashes: frozenset[int]) -> str:
-    lines = (
-        " ".join(part for part in split(line) if passage_hash(part) not in hashes)
-        for line in body.split("\n")
-    )
-    return "\n".join(line for line in lines if line)
-
-
-_strip_cached = lru_cache(2_048)(_strip)
 EMPTY = Furniture()
 
 
@@ -126,8 +119,12 @@ def _measured(passage: str) -> tuple[int, int]:
 def _measure(passage: str) -> tuple[int, int]:
     """Hash and length of a passage's letters and digits."""
     bare = skeleton(passage)
+    return _hash(bare), len(bare)
+
+
+def _hash(bare: str) -> int:
     digest = hashlib.blake2b(bare.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1, len(bare)
+    return int.from_bytes(digest, "big") >> 1
 
 
 _measure_cached = lru_cache(1 << 15)(_measure)

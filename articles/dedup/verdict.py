@@ -1,11 +1,10 @@
 """Evidence + facts + Rules -> Verdict(kind, score, reasons). Symmetric; knows no clock and no database."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from articles.dedup.evidence import Evidence, Text, gather
+from articles.dedup.evidence import Evidence, Text, containment, gather
 from articles.dedup.facts import Difference, differences
 from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.scoring import likelihood
@@ -40,18 +39,13 @@ class Verdict:
 
     @property
     def keeps_apart(self) -> bool:
-        """Whether the two must not meet in one cluster by way of others either."""
-        return contradicts(self.kind, self.reasons)
+        """Whether a fact differs that keeps them from meeting in one cluster by way of others, too."""
+        return self.kind in APART and any(reason["code"].endswith("_differs") for reason in self.reasons)
 
     @property
     def partial(self) -> bool:
         """Whether one text is less than half of the other: a cut, which says nothing of the rest."""
         return min(self.evidence.containment_left, self.evidence.containment_right) < PARTIAL
-
-
-def contradicts(kind: str, reasons: Iterable[Reason]) -> bool:
-    """Whether two articles were kept from folding by a fact that they state differently."""
-    return kind in APART and any(reason["code"].endswith("_differs") for reason in reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +60,15 @@ class Item:
 def within(left: datetime | None, right: datetime | None, window: timedelta) -> bool:
     """Whether two articles are near enough in time to be compared; an undated one matches any date."""
     return left is None or right is None or abs(left - right) <= window
+
+
+def is_distinct(left: Item, right: Item, rules: Rules = DEFAULT_RULES) -> bool:
+    """Whether `judge` would find two bodies that share next to nothing, as with nearly all candidates.
+
+    True only where its kind is distinct, and then in a third of its time.
+    """
+    one, other = left.text.bare_body, right.text.bare_body
+    return bool(one and other) and one != other and containment(left.text, right.text) < rules.floor
 
 
 def judge(left: Item, right: Item, rules: Rules = DEFAULT_RULES) -> Verdict:

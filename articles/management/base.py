@@ -1,5 +1,6 @@
 """What all commands of this project share: an example in --help, --json, and a bar on a terminal only."""
 
+import gc
 import json
 import sys
 import time
@@ -71,6 +72,8 @@ class ServiceCommand(BaseCommand):
         Returns how many were judged, how many failed for good, and how many are taken: another process
         judges them, or did until it was killed, and then they are free again after five minutes.
         """
+        # What has been loaded stays: looking through it for cycles, again and again, costs 5 % of the time.
+        gc.freeze()
         broken = News.objects.filter(state=News.State.FAILED)
         before = broken.count()
         judged = 0

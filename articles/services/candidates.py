@@ -1,7 +1,7 @@
 """Fingerprints -> the articles that may be their twins: bounded, set-based, for a whole batch at once."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,10 +17,14 @@ from articles.models import News
 from articles.services import sql
 
 Pair = tuple[int, int]
+Route = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Articles that are asked about, and beside each one that may be its twin."""
+NONE = np.empty(0, np.int64)
 HAMMING_LIMIT = DEFAULT_RULES.hamming_limit
 ANCHORS = 4
 # Rows read for one hash or title; the hash itself is never dropped, and the latest articles are kept.
 ROWS_PER_KEY = 1_000
+MANY_ROWS = 200_000
 LATEST = f"""
     SELECT {{key}}, {{id}} FROM (
         SELECT {{key}}, {{id}}, ROW_NUMBER() OVER (PARTITION BY {{key}} ORDER BY {{id}} DESC) AS place
@@ -80,14 +84,13 @@ def find(queries: Sequence[Query], linked: dict[int, set[int]], rules: Rules) ->
         former = next((m.id for m in nodes[query.id][1:] if m.id not in asked), None)
         if former is not None:
             copies[former] = query.id
-        found = votes.get(query.id, Counter())
-        found.update({other: 0 for other in linked.get(query.id, ()) if other in members})
+        found = dict.fromkeys(linked.get(query.id, set()) & members.keys(), 0) | votes.get(query.id, {})
         pairs |= _nearest(query.id, found, first, members, rules)
     return Found(pairs, copies, members, crowds)
 
 
 def _nearest(
-    id_: int, votes: Counter[int], first: dict[int, int], members: dict[int, Member], rules: Rules
+    id_: int, votes: dict[int, int], first: dict[int, int], members: dict[int, Member], rules: Rules
 ) -> set[Pair]:
     """The best candidates of one article, one for each text, in the window; ties in canonical order."""
     best: dict[int, int] = {}
@@ -122,50 +125,73 @@ def dated(canonical_key: str, published: datetime | None) -> datetime | None:
     return published if canonical_key.startswith("0") else None
 
 
-def _votes(queries: Sequence[Query], crowds: set[frozenset[int]]) -> dict[int, Counter[int]]:
+def _votes(queries: Sequence[Query], crowds: set[frozenset[int]]) -> dict[int, dict[int, int]]:
     """article -> candidate -> number of shared hashes."""
-    votes: dict[int, Counter[int]] = defaultdict(Counter)
-    for found in (_by_title(queries), _by_sketch(queries, crowds), _by_bands(queries)):
-        for id_, other in found:
-            if id_ != other:
-                votes[id_][other] += 1
+    routes = [*_by_title(queries), *_by_sketch(queries, crowds), *_by_bands(queries)]
+    ids, others = (np.concatenate([NONE, *(route[side] for route in routes)]) for side in (0, 1))
+    if not len(ids):
+        return {}
+    order = np.lexsort((others, ids))
+    pairs = np.stack((ids[order], others[order]))
+    # Where another pair begins; the way to the next such place is how often the pair occurs.
+    starts = np.flatnonzero(np.append(True, (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)))
+    counts = np.diff(np.append(starts, pairs.shape[1]))
+    votes: dict[int, dict[int, int]] = defaultdict(dict)
+    for id_, other, count in zip(*pairs[:, starts].tolist(), counts.tolist(), strict=True):
+        if id_ != other:
+            votes[id_][other] = count
     return votes
 
 
-def _by_title(queries: Sequence[Query]) -> Iterable[Pair]:
+def _by_title(queries: Sequence[Query]) -> Iterable[Route]:
     """Articles with the same headline."""
     wanted: dict[str, list[int]] = defaultdict(list)
     for query in queries:
         if query.print.title_md5:
             wanted[query.print.title_md5].append(query.id)
+    sharing: dict[str, list[int]] = defaultdict(list)
     for chunk in sql.chunks(sorted(wanted), sql.PARAMETERS):
         marks = ",".join(["%s"] * len(chunk))
         for title, other in sql.rows(
             LATEST.format(key="title_md5", id="id", table="news", values=marks), chunk
         ):
-            for id_ in wanted[title]:
-                yield id_, other
+            sharing[title].append(other)
+    return [_each_with_each(wanted[title], others) for title, others in sharing.items()]
 
 
-def _by_sketch(queries: Sequence[Query], crowds: set[frozenset[int]]) -> Iterable[Pair]:
+def _each_with_each(ids: Sequence[int], others: Sequence[int]) -> Route:
+    return np.repeat(ids, len(others)), np.tile(others, len(ids))
+
+
+def _by_sketch(queries: Sequence[Query], crowds: set[frozenset[int]]) -> Iterable[Route]:
     """Articles that share one of the smallest shingle hashes; those that many share go to `crowds`."""
     wanted: dict[int, list[int]] = defaultdict(list)
     for query in queries:
         for value in unsigned_to_signed(query.print.sketch):
             wanted[value].append(query.id)
-    statement = LATEST.format(key="hash", id="news_id", table="news_shingle", values="{values}")
     sharing: dict[int, list[int]] = defaultdict(list)
-    for value, other in sql.select_in(statement, wanted):
+    for value, other in _sharing(wanted):
         sharing[value].append(other)
-    for value, others in sharing.items():
-        if len(others) >= STORIES:
-            crowds.add(frozenset(others))
-        for id_ in wanted[value]:
-            for other in others:
-                yield id_, other
+    crowds.update(frozenset(others) for others in sharing.values() if len(others) >= STORIES)
+    # Most hashes are an article's own: nothing is found by them.
+    found = ((wanted[value], others) for value, others in sharing.items())
+    return [_each_with_each(ids, others) for ids, others in found if len(others) > 1 or others != ids]
 
 
-def _by_bands(queries: Sequence[Query]) -> Iterable[Pair]:
+def _sharing(hashes: Collection[int]) -> Iterable[tuple[int, int]]:
+    """(hash, article) for all of the hashes, or the latest articles where there are too many."""
+    statement = "SELECT hash, news_id FROM news_shingle WHERE hash IN ({values})"
+    for chunk in sql.chunks(sorted(hashes), sql.CHUNK):
+        # Numbering the rows of each hash takes longer than reading them, and few hashes have many.
+        rows = sql.select_in(f"{statement} LIMIT {MANY_ROWS}", chunk)
+        if len(rows) == MANY_ROWS:
+            rows = sql.select_in(
+                LATEST.format(key="hash", id="news_id", table="news_shingle", values="{values}"), chunk
+            )
+        yield from rows
+
+
+def _by_bands(queries: Sequence[Query]) -> Iterable[Route]:
     """Articles whose SimHash differs in at most seven bits."""
     asked = [query for query in queries if query.print.simhash is not None]
     if not asked:
@@ -178,7 +204,7 @@ def _by_bands(queries: Sequence[Query]) -> Iterable[Pair]:
         statement = f"SELECT band_{number}, simhash_fp, id FROM news WHERE band_{number} IN ({{values}})"
         rows = sql.select_in(statement, np.unique(probes).tolist())
         if rows:
-            yield from _near(ids, simhashes, probes, rows)
+            yield _near(ids, simhashes, probes, rows)
 
 
 # A band and its one-bit neighbours, as masks.
@@ -191,7 +217,7 @@ def _near(
     simhashes: NDArray[np.uint64],
     probes: NDArray[np.uint16],
     rows: Sequence[tuple[int, int, int]],
-) -> Iterable[Pair]:
+) -> Route:
     """Of the rows with a probed band, those within the Hamming limit of the article that probed it."""
     bands = np.array([row[0] for row in rows], np.uint16)
     order = np.argsort(bands, kind="stable")
@@ -204,4 +230,4 @@ def _near(
     places = np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
     owners = np.repeat(np.repeat(np.arange(len(ids)), probes.shape[1]), counts)
     close = np.bitwise_count(hashes[places] ^ simhashes[owners]) <= HAMMING_LIMIT
-    return zip(ids[owners[close]].tolist(), others[places[close]].tolist(), strict=True)
+    return ids[owners[close]], others[places[close]]

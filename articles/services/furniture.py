@@ -57,17 +57,22 @@ def learn_from(crowds: Collection[frozenset[int]], members: dict[int, Member]) -
 
     Returns the number of new passages.
     """
-    learnt = 0
     stories = _stories({id_ for crowd in crowds for id_ in crowd})
     mixed = [crowd for crowd in crowds if len({stories.get(id_, "") for id_ in crowd}) >= STORIES]
-    for crowd in _different(sorted(mixed, key=lambda crowd: (-len(crowd), min(crowd))))[:CROWDS]:
-        known = sorted((id_ for id_ in crowd if id_ in members), key=lambda id_: members[id_].order)
-        passages = learn(_samples(known[:SAMPLES], stories))
-        new = _store(passages, known)
-        if new:
-            learnt += new
-            judge_again(known)
-    return learnt
+    chosen = [
+        sorted(crowd & members.keys(), key=lambda id_: members[id_].order)
+        for crowd in _different(sorted(mixed, key=lambda crowd: (-len(crowd), min(crowd))))[:CROWDS]
+    ]
+    samples = _samples({id_ for ids in chosen for id_ in ids[:SAMPLES]}, stories)
+    found: dict[int, tuple[Passage, list[int]]] = {}
+    for ids in chosen:
+        for passage in learn([samples[id_] for id_ in ids[:SAMPLES] if id_ in samples]):
+            found.setdefault(passage.hash, (passage, []))[1].extend(ids)
+    new = _new(found)
+    if new:
+        _store(new)
+        judge_again({id_ for _, ids in new for id_ in ids})
+    return len(new)
 
 
 def decide(passage_ids: Collection[int], approve: bool, actor: AbstractBaseUser | None) -> int:
@@ -98,7 +103,7 @@ def settle() -> int:
     return len(passages)
 
 
-def judge_again(ids: Sequence[int]) -> None:
+def judge_again(ids: Collection[int]) -> None:
     for chunk in sql.chunks(sorted(ids), sql.PARAMETERS):
         News.objects.filter(pk__in=chunk).update(
             state=News.State.PENDING, revision=F("revision") + 1, claim="", claimed_at=None
@@ -124,36 +129,40 @@ def _stories(ids: set[int]) -> dict[int, str]:
     return found
 
 
-def _samples(ids: Sequence[int], stories: dict[int, str]) -> list[Sample]:
-    rows = NewsText.objects.filter(pk__in=ids).values_list("news_id", "title", "body", "news__source")
-    texts = {id_: Sample(title, body, stories[id_], source) for id_, title, body, source in rows}
-    return [texts[id_] for id_ in ids if id_ in texts]
+def _samples(ids: set[int], stories: dict[int, str]) -> dict[int, Sample]:
+    found: dict[int, Sample] = {}
+    for chunk in sql.chunks(sorted(ids), sql.CHUNK):
+        rows = NewsText.objects.filter(pk__in=chunk).values_list("news_id", "title", "body", "news__source")
+        found |= {id_: Sample(title, body, stories[id_], source) for id_, title, body, source in rows}
+    return found
 
 
-def _store(passages: Sequence[Passage], ids: Sequence[int]) -> int:
-    known = set(
-        NewsPassage.objects.filter(hash__in=[p.hash for p in passages]).values_list("hash", flat=True)
-    )
-    new = [
+def _new(found: dict[int, tuple[Passage, list[int]]]) -> list[tuple[Passage, list[int]]]:
+    """Those that are not known yet, with the articles that have them."""
+    known: set[int] = set()
+    for chunk in sql.chunks(sorted(found), sql.CHUNK):
+        known.update(NewsPassage.objects.filter(hash__in=chunk).values_list("hash", flat=True))
+    return [found[hash_] for hash_ in found if hash_ not in known]
+
+
+def _store(new: Sequence[tuple[Passage, list[int]]]) -> None:
+    rows = [
         NewsPassage(
             hash=passage.hash,
             text=passage.text,
             source=next(iter(passage.sources)) if len(passage.sources) == 1 else "",
             articles=passage.articles,
-            examples=list(ids[:EXAMPLES]),
+            examples=ids[:EXAMPLES],
             created_at=timezone.now(),
         )
-        for passage in passages
-        if passage.hash not in known
+        for passage, ids in new
     ]
     try:
         with transaction.atomic():
-            NewsPassage.objects.bulk_create(new)
+            NewsPassage.objects.bulk_create(rows)
     except IntegrityError:
-        return len(new)  # Another process learnt the same just now.
-    if new:
-        logger.info("furniture learnt: %d passages, such as %s", len(new), new[0])
-    return len(new)
+        return  # Another process learnt some of them just now; the next batch finds the others.
+    logger.info("furniture learnt: %d passages, such as %s", len(rows), rows[0])
 
 
 def _articles_with(passages: Sequence[str]) -> list[int]:

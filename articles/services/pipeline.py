@@ -19,10 +19,10 @@ from django.utils import timezone
 
 from articles.dedup.clean import clean_body, clean_title
 from articles.dedup.cluster import Member, canonical_key, plausible
-from articles.dedup.evidence import Evidence, Text
+from articles.dedup.evidence import Evidence, Text, prepared
 from articles.dedup.fingerprint import Fingerprint, fingerprint, hamming_distance, md5, unsigned_to_signed
 from articles.dedup.rules import Rules
-from articles.dedup.verdict import Item, Verdict, judge
+from articles.dedup.verdict import Item, Verdict, is_distinct, judge
 from articles.models import ClusterLock, News, NewsLink, NewsShingle, NewsText
 from articles.services import candidates, clustering, furniture, repair, sql
 from articles.services.candidates import Found, Query
@@ -274,12 +274,12 @@ def _linked(articles: Sequence[Article]) -> dict[int, set[int]]:
 def _judge_pairs(
     found: Found, articles: Sequence[Article], passages: FurnitureSet, rules: Rules
 ) -> dict[Pair, Verdict]:
-    """Verdicts for all pairs, identical texts included, each with its articles in canonical order."""
+    """Verdicts for all pairs but the distinct ones, identical texts included."""
     pairs = found.pairs | {(min(pair), max(pair)) for pair in found.copies.items()}
     items = _load_items({id_ for pair in pairs for id_ in pair}, found, articles, passages)
     verdicts: dict[Pair, Verdict] = {}
     for low, high in pairs:
-        if low in items and high in items:
+        if low in items and high in items and not is_distinct(items[low], items[high], rules):
             verdicts[low, high] = judge(items[low], items[high], rules)
     return verdicts
 
@@ -295,7 +295,7 @@ def _load_items(
     for chunk in sql.chunks(sorted(texts), sql.CHUNK):
         sources.update(News.objects.filter(pk__in=chunk).values_list("id", "source"))
     return {
-        id_: Item(Text(*texts[id_], passages.of(source)), source, found.members[id_].published)
+        id_: Item(prepared(*texts[id_], passages.of(source)), source, found.members[id_].published)
         for id_, source in sources.items()
         if id_ in found.members
     }
@@ -383,12 +383,11 @@ LINK_FIELDS = (
 
 def _existing(ids: Collection[int], wanted: Collection[Pair]) -> dict[Pair, NewsLink]:
     """Links of the batch's articles, and those of the wanted pairs that another process made meanwhile."""
-    known: dict[Pair, NewsLink] = {}
-    lows = sorted(set(ids) | {pair[0] for pair in wanted})
-    links = NewsLink.objects.filter(Q(low__in=lows) | Q(high__in=list(ids))).order_by()
-    for link in links:
-        known[link.low_id, link.high_id] = link
-    return known
+    ids = sorted(ids)
+    # Two look-ups: an OR of two lists makes MySQL read the table.
+    touching = (NewsLink.objects.filter(**{f"{side}__in": ids}).order_by() for side in ("low", "high"))
+    others = NewsLink.objects.filter(low__in={low for low, high in wanted if not {low, high} & set(ids)})
+    return {(link.low_id, link.high_id): link for links in (*touching, others) for link in links}
 
 
 def _link(
