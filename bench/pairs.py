@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from articles.dedup.clean import clean_body, clean_title
 from articles.dedup.evidence import Text
+from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.verdict import FOLDING, QUEUED, Item, Verdict, judge
 from bench.schemes import classic_folds, classic_print, minhash_folds, sketch
 
@@ -52,8 +53,10 @@ def item(row: dict[str, str]) -> Item:
     )
 
 
-def judge_pairs(pairs: list[dict[str, str]], items: dict[str, Item]) -> list[Judged]:
-    return [(pair, judge(items[pair["a"]], items[pair["b"]])) for pair in pairs]
+def judge_pairs(
+    pairs: list[dict[str, str]], items: dict[str, Item], rules: Rules = DEFAULT_RULES
+) -> list[Judged]:
+    return [(pair, judge(items[pair["a"]], items[pair["b"]], rules)) for pair in pairs]
 
 
 def figures(judged: list[Judged]) -> dict[str, float]:
