@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from articles.dedup.clean import clean_body, clean_title
 from articles.dedup.evidence import Text
 from articles.dedup.rules import DEFAULT_RULES, Rules
-from articles.dedup.verdict import FOLDING, QUEUED, Item, Verdict, judge
+from articles.dedup.verdict import FOLDING, KINDS, QUEUED, Item, Verdict, judge
 from bench.schemes import classic_folds, classic_print, minhash_folds, sketch
 
 NOT_DUPLICATE = "TBN"
@@ -111,6 +111,16 @@ def print_table(name: str, judged: list[Judged]) -> None:
         print(f"  {label}  n {row[0]:4}  folded {row[1]:4}  queued {row[2]:4}  {dict(counts.most_common())}")
 
 
+def print_confusion(judged: list[Judged]) -> None:
+    """Labels by kinds, as a table for a document."""
+    counts = Counter((pair["label"], verdict.kind) for pair, verdict in judged)
+    print("\n| label | pairs |", " | ".join(KINDS), "|")
+    print("| --- | --- |", " | ".join(["---"] * len(KINDS)), "|")
+    for label in "DUESTBN":
+        row = [counts[label, kind] for kind in KINDS]
+        print(f"| {label} | {sum(row)} |", " | ".join(str(count or "") for count in row), "|")
+
+
 def is_error(pair: dict[str, str], verdict: Verdict) -> bool:
     label = pair["label"]
     if label == "D":
@@ -146,6 +156,7 @@ def main() -> None:
     corpora = sorted({pair["a"].partition("-")[0] for pair, _ in judged})
     for name in corpora if len(corpora) > 1 else []:
         print_table(name, [(pair, verdict) for pair, verdict in judged if pair["a"].startswith(name)])
+    print_confusion(judged)
     if arguments.peers:
         print_peers([pair for pair, _ in judged], items)
     if arguments.errors:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,10 @@ class Rules:
     short: int = 40
     shortest_excerpt: int = 60
     whole_excerpt: float = 0.9
+    # Under headlines that share this much a text longer by no more than so much is a fuller account, not a
+    # collection: an update.
+    same_news: float = 0.4
+    same_news_length: float = 0.12
     # A body that speaks of less of its headline than this is not the headline's story.
     spoken: float = 0.35
     unlike_title: float = 0.7
@@ -57,6 +61,13 @@ class Rules:
     # Numbers that differ between texts no further apart than this may be an update of one event.
     one_event: float = 0.35
     update_window: timedelta = timedelta(days=2)
+    # Figures and times that one event may change between two sources; more are of two events in one form.
+    moved_facts: int = 4
+    # No twins: the shorter text is less than this share of the longer one, and so few facts differ.
+    fuller_facts: int = 2
+    twin_length: float = 0.4
+    # Between unlike headlines of which both bodies speak this much, shared background belongs to one event.
+    both_spoken: float = 0.45
     # Bounds on one article's candidates: nodes of identical text, and rows read for one hash.
     candidate_limit: int = 200
 

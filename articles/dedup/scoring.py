@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from articles.dedup.evidence import Evidence
+from articles.dedup.rules import RULES_VERSION
 
 WEIGHTS = Path(__file__).with_name("weights.json")
 KINDS = ("near", "rewrite", "excerpt", "update", "template", "furniture", "suspect", "distinct")
@@ -53,7 +54,7 @@ def _weights() -> list[float]:
 
 
 def fit(examples: Iterable[Example]) -> dict[str, Any]:
-    """Weights for weights.json, with the training's figures; Newton's method with a ridge.
+    """Weights for weights.json, with the training's figures and rules; Newton's method with a ridge.
 
     Raises:
         ValueError: there are no duplicates or nothing else among the examples.
@@ -72,6 +73,7 @@ def fit(examples: Iterable[Example]) -> dict[str, Any]:
         weights -= np.linalg.solve(curvature, gradient)
     guess = 1 / (1 + np.exp(-values @ weights))
     return {
+        "rules": RULES_VERSION,
         "weights": {name: round(float(weight), 4) for name, weight in zip(FEATURES, weights, strict=True)},
         "pairs": len(examples),
         "duplicates": int(truth.sum()),

@@ -16,6 +16,8 @@ FOLDING = frozenset({"exact", "near", "rewrite"})
 QUEUED = frozenset({"excerpt", "update", "suspect"})
 # Where facts differ, no third article may bring the two together.
 APART = frozenset({"update", "template", "suspect"})
+# What changes while an event goes on: 上午 and 下午 are opposites.
+MOVING = frozenset({"number", "date", "opposite"})
 PARTIAL = 0.5
 KINDS = ("exact", "near", "rewrite", "excerpt", "update", "template", "furniture", "suspect", "distinct")
 
@@ -89,7 +91,8 @@ def judge(left: Item, right: Item, rules: Rules = DEFAULT_RULES) -> Verdict:
         return Verdict("distinct", round(evidence.containment / 10, 4), _shares(evidence), evidence)
     strange = _strange_body(evidence, rules)
     found = [] if strange else differences(left.text, right.text)
-    kind = _kind_of_furniture(evidence, rules) if strange else _kind(left, right, evidence, found, rules)
+    decide = _kind_of_strange_body if strange else _kind
+    kind = decide(left, right, evidence, found, rules)
     reasons = (*_shares(evidence), *_circumstances(kind, evidence, rules), *map(_fact_reason, found))
     return Verdict(kind, likelihood(kind, evidence), reasons, evidence)
 
@@ -120,21 +123,47 @@ def _strange_body(evidence: Evidence, rules: Rules) -> bool:
     return unspoken or (apart and evidence.title_overlap < 0.4)
 
 
-def _kind_of_furniture(evidence: Evidence, rules: Rules) -> str:
-    """A body that speaks of one of two headlines may be a wrong extraction of a real story."""
-    speaks = max(evidence.title_in_body_left, evidence.title_in_body_right) >= rules.spoken
-    return "suspect" if speaks and (evidence.same_body or evidence.lead > 0.5) else "furniture"
+def _kind_of_strange_body(
+    left: Item, right: Item, evidence: Evidence, found: list[Difference], rules: Rules
+) -> str:
+    """A body that speaks of one of two headlines may be a wrong extraction of a real story.
+
+    Bodies that both speak of both headlines share the background of one event, which has gone on.
+    """
+    own = evidence.title_in_body_left, evidence.title_in_body_right
+    if max(own) >= rules.spoken and (evidence.same_body or evidence.lead > 0.5):
+        return "suspect"
+    of_both = min(*own, evidence.title_in_other_left, evidence.title_in_other_right) >= rules.both_spoken
+    return "update" if of_both and _one_time(left, right, rules) else "furniture"
+
+
+def _one_time(left: Item, right: Item, rules: Rules) -> bool:
+    return within(left.published, right.published, rules.update_window)
 
 
 def _kind_of_twins(left: Item, right: Item, evidence: Evidence, found: list[Difference], rules: Rules) -> str:
     """Texts that differ in facts: one event told again, or two events in one form of words."""
-    kinds = {difference.kind for difference in found}
-    moved = kinds == {"number"} or (kinds == {"date"} and not _one_source(left, right))
-    one_event = evidence.title_overlap >= rules.one_event
-    if moved and one_event and within(left.published, right.published, rules.update_window):
+    event = _has_moved(left, right, evidence, found, rules) or _is_fuller(left, right, evidence, found, rules)
+    if event and _one_time(left, right, rules):
         return "update"
     one_text = min(evidence.shares) >= rules.same_but_fact and evidence.shorter >= rules.same_but_fact_length
     return "suspect" if one_text and len(found) <= 2 and not _one_source(left, right) else "template"
+
+
+def _has_moved(left: Item, right: Item, evidence: Evidence, found: list[Difference], rules: Rules) -> bool:
+    """Whether both headlines name one event, of which the figures have changed and the names have not."""
+    if evidence.title_overlap < rules.one_event:
+        return False
+    kinds = {difference.kind for difference in found}
+    if kinds == {"number"} or _one_source(left, right):
+        return kinds == {"number"}
+    return kinds == {"date"} or ("number" in kinds and kinds <= MOVING and len(found) <= rules.moved_facts)
+
+
+def _is_fuller(left: Item, right: Item, evidence: Evidence, found: list[Difference], rules: Rules) -> bool:
+    """Twins are as long as each other: one or two facts in a much longer text are of a fuller account."""
+    few = len(found) <= rules.fuller_facts and not _one_source(left, right)
+    return few and evidence.length_ratio < rules.twin_length
 
 
 def _covers(evidence: Evidence, one_source: bool, rules: Rules) -> bool:
@@ -180,8 +209,15 @@ def _kind_of_part(evidence: Evidence, rules: Rules) -> str:
     if evidence.shorter < rules.shortest_excerpt and of_shorter < rules.whole_excerpt:
         return "distinct"
     longer_lead = evidence.lead_left if evidence.left_length > evidence.right_length else evidence.lead_right
-    far_longer = evidence.longer - evidence.shorter > rules.longest_cut
-    return "excerpt" if far_longer or (longer_lead < 0.2 and evidence.length_ratio < 0.5) else "update"
+    if evidence.longer - evidence.shorter > rules.longest_cut:
+        return "excerpt"
+    in_longer = longer_lead < 0.2 and evidence.length_ratio < 0.5
+    return "excerpt" if in_longer and not _same_news(evidence, rules) else "update"
+
+
+def _same_news(evidence: Evidence, rules: Rules) -> bool:
+    """Whether both headlines name one piece of news, which the longer text tells more fully."""
+    return evidence.title_overlap >= rules.same_news and evidence.length_ratio >= rules.same_news_length
 
 
 def _circumstances(kind: str, evidence: Evidence, rules: Rules) -> tuple[Reason, ...]:

@@ -1,6 +1,9 @@
+import json
+
 import pytest
 
-from articles.dedup.scoring import FEATURES, KINDS, Example, calibration, fit, likelihood
+from articles.dedup.rules import RULES_VERSION
+from articles.dedup.scoring import FEATURES, KINDS, WEIGHTS, Example, calibration, fit, likelihood
 from articles.dedup.verdict import judge
 from tests.dedup.cases import edited, item, load, replaced, story
 
@@ -39,3 +42,12 @@ def test_calibration_counts_duplicates_between_two_bounds():
         {"from": 0.0, "to": 0.1, "pairs": 1, "duplicates": 0.0},
         {"from": 0.9, "to": 1.0, "pairs": 2, "duplicates": 1.0},
     ]
+
+
+def test_the_shipped_weights_were_fitted_to_the_rules_in_force():
+    """Kinds move with the rules, and what a kind is worth with them: fit_judge after each new version."""
+    shipped = json.loads(WEIGHTS.read_text(encoding="utf-8"))
+    assert shipped["rules"] == RULES_VERSION
+    assert fit(examples())["rules"] == RULES_VERSION
+    assert list(shipped["weights"]) == list(FEATURES)
+    assert sum(bin_["pairs"] for bin_ in shipped["calibration"]) == shipped["pairs"]
