@@ -1,4 +1,4 @@
-"""Choose the main thresholds on all corpora but one, and print what the one left out gets.
+"""Choose the main thresholds, and fit the score, on all corpora but one; print what the one left out gets.
 
     python bench/held_out.py --articles A.jsonl B.jsonl C.jsonl --pairs pairs.tsv
 
@@ -12,14 +12,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import median_low
+from statistics import fmean, median_low
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from articles.dedup.rules import DEFAULT_RULES, Rules
+from articles.dedup.scoring import FEATURES, Example, fit, likelihood
 from articles.dedup.verdict import Item
-from bench.pairs import NOT_DUPLICATE, figures, judge_pairs, read_items, read_pairs
+from bench.pairs import NOT_DUPLICATE, Judged, figures, judge_pairs, read_items, read_pairs
 
 # Threshold -> first and last value tried, in steps of STEP.
 RANGES = {
@@ -80,8 +81,61 @@ def choose(pairs: list[Pair], items: dict[str, Item]) -> Rules:
     return rules
 
 
+def examples(judged: list[Judged]) -> list[Example]:
+    """What the score is fitted to, as `manage.py fit_judge` takes it."""
+    return [
+        Example(verdict.kind, verdict.evidence, pair["label"] == "D")
+        for pair, verdict in judged
+        if verdict.kind != "exact" and verdict.evidence.containment >= DEFAULT_RULES.floor
+    ]
+
+
+def squared_error(seen: list[Judged], unseen: list[Judged]) -> float:
+    """Mean squared error (Brier score) on unseen pairs of a score that was fitted to seen ones."""
+    fitted = fit(examples(seen))["weights"]
+    weights = [fitted[name] for name in FEATURES]
+    return fmean(
+        (likelihood(one.kind, one.evidence, weights) - one.duplicate) ** 2 for one in examples(unseen)
+    )
+
+
 def row(cells: Sequence[Any]) -> str:
     return f"| {' | '.join(f'{cell:.3f}' if isinstance(cell, float) else str(cell) for cell in cells)} |"
+
+
+def print_thresholds(pairs: list[Pair], items: dict[str, Item], corpora: list[str]) -> None:
+    """What each corpus gets by thresholds chosen without it, and the thresholds."""
+    print("\n" + row(["left out", "precision", "recall", "caught", "others queued", "U folded", "E folded"]))
+    chosen = {}
+    unseen: list[Judged] = []
+    for name in corpora:
+        chosen[name] = choose([pair for pair in pairs if corpus(pair) != name], items)
+        judged = judge_pairs([pair for pair in pairs if corpus(pair) == name], items, chosen[name])
+        print(figures_row(name, judged), flush=True)
+        unseen += judged
+    print(figures_row("each, together", unseen))
+    chosen["none"] = choose(pairs, items)
+    print(figures_row("none", judge_pairs(pairs, items, chosen["none"])))
+    print(figures_row("none, by rules.py", judge_pairs(pairs, items)))
+    print("\n" + row(["threshold", "rules.py", *(f"{name} left out" for name in chosen)]))
+    for name in RANGES:
+        print(row([name, getattr(DEFAULT_RULES, name), *(getattr(rules, name) for rules in chosen.values())]))
+
+
+def print_scores(judged: list[Judged], corpora: list[str]) -> None:
+    """How far off a score is that was fitted without the corpus."""
+    print(row(["left out", "mean squared error of the score"]))
+    for name in corpora:
+        seen = [one for one in judged if corpus(one[0]) != name]
+        unseen = [one for one in judged if corpus(one[0]) == name]
+        print(row([name, squared_error(seen, unseen)]))
+    print(row(["none", squared_error(judged, judged)]))
+
+
+def figures_row(name: str, judged: list[Judged]) -> str:
+    folded = Counter(pair["label"] for pair, verdict in judged if verdict.folds)
+    total = Counter(pair["label"] for pair, _ in judged)
+    return row([name, *figures(judged).values(), *(f"{folded[label]} of {total[label]}" for label in "UE")])
 
 
 def main() -> None:
@@ -92,27 +146,9 @@ def main() -> None:
     pairs = read_pairs(arguments.pairs, sure_only=True)
     items = read_items(arguments.articles, {pair[side] for pair in pairs for side in "ab"})
     pairs = [pair for pair in pairs if pair["a"] in items and pair["b"] in items]
-    chosen = {}
-    unseen = []
-    print(row(["left out", "precision", "recall", "caught", "others queued", "U folded", "E folded"]))
-    for name in sorted({corpus(pair) for pair in pairs}):
-        chosen[name] = choose([pair for pair in pairs if corpus(pair) != name], items)
-        judged = judge_pairs([pair for pair in pairs if corpus(pair) == name], items, chosen[name])
-        print(figures_row(name, judged), flush=True)
-        unseen += judged
-    print(figures_row("all, each unseen", unseen))
-    chosen["none"] = choose(pairs, items)
-    print(figures_row("none", judge_pairs(pairs, items, chosen["none"])))
-    print(figures_row("none, rules.py", judge_pairs(pairs, items)))
-    print("\n" + row(["threshold", "rules.py", *(f"left out: {name}" for name in chosen)]))
-    for name in RANGES:
-        print(row([name, getattr(DEFAULT_RULES, name), *(getattr(rules, name) for rules in chosen.values())]))
-
-
-def figures_row(name: str, judged: list[Any]) -> str:
-    folded = Counter(pair["label"] for pair, verdict in judged if verdict.folds)
-    total = Counter(pair["label"] for pair, _ in judged)
-    return row([name, *figures(judged).values(), *(f"{folded[label]} of {total[label]}" for label in "UE")])
+    corpora = sorted({corpus(pair) for pair in pairs})
+    print_scores(judge_pairs(pairs, items), corpora)
+    print_thresholds(pairs, items, corpora)
 
 
 if __name__ == "__main__":

@@ -40,10 +40,10 @@ def features(kind: str, evidence: Evidence) -> list[float]:
     return [float(kind == one) for one in KINDS] + shares
 
 
-def likelihood(kind: str, evidence: Evidence) -> float:
-    """0..1, to four places."""
+def likelihood(kind: str, evidence: Evidence, weights: Sequence[float] | None = None) -> float:
+    """0..1, to four places; `weights` in the order of FEATURES, without them those of weights.json."""
     values = features(kind, evidence)
-    total = sum(weight * value for weight, value in zip(_weights(), values, strict=True))
+    total = sum(weight * value for weight, value in zip(weights or _weights(), values, strict=True))
     return round(1 / (1 + exp(-total)), 4)
 
 
