@@ -244,6 +244,36 @@ def desk(chance: random.Random) -> Iterator[Page]:
     )
 
 
+def long_pairs(length: int) -> dict[str, int]:
+    """Links of two long articles: the later one edited here and there, in another order, or unrelated."""
+    from articles.models import News, NewsLink, NewsText
+
+    chance = random.Random(length)
+    first = generate.sentences(chance, length // 45)
+    others = generate.sentences(chance, len(first))
+    edited = [other if chance.random() < 0.1 else one for one, other in zip(first, others, strict=True)]
+    found = {}
+    for name, second in {
+        "edited": edited,
+        "reordered": chance.sample(edited, len(edited)),
+        "unrelated": others,
+    }.items():
+        pair = []
+        for side, parts in enumerate((first, second)):
+            body = "\n".join("".join(parts[at : at + 5]) for at in range(0, len(parts), 5))[:length]
+            identity = f"long-{length}-{name}-{side}"
+            values = {"title": f"长文{name}", "content": body, "source": "江城日报", "state": "done"}
+            news, _ = News.objects.get_or_create(identity=identity, defaults=values)
+            NewsText.objects.get_or_create(news=news, defaults={"title": news.title, "body": body})
+            pair.append(news)
+        shares = {"score": 0.7, "containment_low": 0.9, "containment_high": 0.9, "rules_version": "bench"}
+        link, _ = NewsLink.objects.get_or_create(
+            low=pair[0], high=pair[1], defaults={"kind": "update", "status": "pending", **shares}
+        )
+        found[name] = link.pk
+    return found
+
+
 def stories(chance: random.Random) -> Iterator[Page]:
     from articles.models import NewsCluster
 

@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/pictures/: the site on a database of its own, filled with the sample news.
+"""Takes the pictures of docs/pictures/: the site and a worker on a database filled with the sample news.
 
 Without an argument: the pages that the documents show. With a folder: every page there, in two widths.
 """
@@ -10,10 +10,11 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,10 +40,12 @@ user.groups.add(Group.objects.get(name="chief"))
 """
 # A reprint with a change, and two reports of one event whose figures differ, are worth a picture.
 CHOOSE = """
-from articles.models import NewsCluster, NewsLink
+from articles.models import NewsCluster, NewsLink, ReviewItem
 cluster = NewsCluster.objects.filter(size__gt=3).order_by("-size", "id").first()
-link = NewsLink.objects.filter(kind="update", reasons__icontains="number_differs").order_by("-score").first()
-print(cluster.pk, cluster.lead_id, link.low_id, link.high_id)
+links = NewsLink.objects.filter(kind="update", reasons__icontains="number_differs").order_by("-score")
+link = links.first()
+item = ReviewItem.objects.filter(link__in=links).order_by("-priority").first()
+print(cluster.pk, cluster.lead_id, link.low_id, link.high_id, item.key if item else "")
 """
 
 # A desk at work for a month: the samples came in day by day, two editors decided and answered an audit.
@@ -62,7 +65,7 @@ for back in range(9, 0, -1):
     audit.draw(today - timedelta(days=back))
     AuditSample.objects.filter(day__gt=today - timedelta(days=back)).delete()
 samples = AuditSample.objects.select_related("link").order_by("pk")
-waiting = NewsLink.objects.filter(status="pending").order_by("pk")[:30]
+waiting = NewsLink.objects.filter(status="pending").exclude(kind="update").order_by("pk")[:30]
 for number, link in enumerate([*(sample.link for sample in samples), *waiting]):
     said = "different" if number % 14 == 13 else link.kind if link.status == "pending" else "duplicate"
     said = said if said in review.VERDICTS else "duplicate"
@@ -101,10 +104,10 @@ def prepare(env: dict[str, str]) -> dict[str, str]:
         return pages
     manage(env, "import_news", str(SAMPLES))
     manage(env, "dedup_all")
-    cluster, lead, low, high = manage(env, "shell", "--no-imports", "-c", CHOOSE).split()
     manage(env, "shell", "--no-imports", "-c", WORK)
+    cluster, lead, low, high, item = manage(env, "shell", "--no-imports", "-c", CHOOSE).split()
     return pages | {
-        "desk": "/desk/",
+        "desk": f"/desk/?item={item}",
         "desk-group": "/desk/?kind=cluster",
         "desk-nothing": "/desk/?q=没有这样的标题",
         "cluster": f"/clusters/{cluster}/",
@@ -120,8 +123,18 @@ def prepare(env: dict[str, str]) -> dict[str, str]:
 @contextmanager
 def site(env: dict[str, str]) -> Iterator[str]:
     address = f"http://127.0.0.1:{free_port()}"
-    command = [sys.executable, "manage.py", "runserver", "--noreload", address.removeprefix("http://")]
-    server = subprocess.Popen(
+    web = [sys.executable, "manage.py", "runserver", "--noreload", address.removeprefix("http://")]
+    worker = [sys.executable, "-m", "celery", "-A", "newsdedup_site", "worker", "--concurrency", "2"]
+    with started(web, env), started(worker, env):
+        wait_for(f"{address}/login/")
+        # The header counts it by the file that it leaves once it is there.
+        wait_until(lambda: any(Path(env["NEWSDEDUP_VAR"], "workers").glob("*")))
+        yield address
+
+
+@contextmanager
+def started(command: list[str], env: dict[str, str]) -> Iterator[None]:
+    process = subprocess.Popen(
         command,
         env=env,
         cwd=ROOT,
@@ -130,22 +143,28 @@ def site(env: dict[str, str]) -> Iterator[str]:
         start_new_session=True,
     )
     try:
-        wait_for(f"{address}/login/")
-        yield address
+        yield
     finally:
-        end(server)
+        end(process)
 
 
 def wait_for(address: str) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while True:
+    def answers() -> bool:
         try:
             urllib.request.urlopen(address, timeout=5).close()
-            return
         except (urllib.error.URLError, TimeoutError):
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
+            return False
+        return True
+
+    wait_until(answers)
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not happened():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the site did not come up")
+        time.sleep(0.2)
 
 
 def take(address: str, pages: dict[str, str], folder: Path, every: bool) -> None:
@@ -182,7 +201,15 @@ def log_in(page: Page) -> None:
 def shoot(page: Page, file: Path, size: Sequence[int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.screenshot(path=file)
+    shrink(file)
     print(file.name)
+
+
+def shrink(file: Path) -> None:
+    """Pages have few colours: a palette of 256 is a third as large and looks the same."""
+    with Image.open(file) as picture:
+        small = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    small.save(file, optimize=True)
 
 
 if __name__ == "__main__":

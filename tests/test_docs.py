@@ -18,7 +18,7 @@ def test_the_examples_of_the_readme_run():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_between_documents_lead_to_files(page):
-    links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text())
+    links = re.findall(r"(?:\]\(|src=\"|srcset=\")(?!https?:)([^)#\s\"]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 

@@ -5,7 +5,7 @@ from django.views.decorators.http import require_safe
 
 from articles import selectors
 from articles.forms import ClusterFilter, comparison_options
-from articles.models import News, NewsCluster
+from articles.models import BulkRun, News, NewsCluster
 from articles.views.pages import beside, may, render_list, verdict_buttons
 
 
@@ -22,6 +22,7 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
         "page": page,
         "count": selectors.count(rows),
         "source_counts": selectors.source_counts(page.rows),
+        "subject": BulkRun.Subject.CLUSTERS.value,
     }
     return render_list(request, "articles/cluster_list.html", "articles/_cluster_rows.html", context)
 

@@ -4,6 +4,7 @@ from django.views.decorators.http import require_safe
 
 from articles import selections, selectors
 from articles.forms import PairFilter, PairForm, comparison_options
+from articles.models import BulkRun
 from articles.services import pipeline
 from articles.views.pages import may, render_list, verdict_buttons
 
@@ -19,6 +20,7 @@ def pair_list(request: HttpRequest) -> HttpResponse:
         "page": selections.read_places(rows, request.GET.get("after", "")),
         "count": selectors.count(rows),
         "sources": selectors.sources(),
+        "subject": BulkRun.Subject.PAIRS.value,
     }
     return render_list(request, "articles/pair_list.html", "articles/_pair_rows.html", context)
 
