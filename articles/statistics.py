@@ -244,7 +244,8 @@ def _made(chosen: Period) -> QuerySet[NewsDecision]:
 def _undone(chosen: Period) -> list[tuple[int | None, str, str, int]]:
     """Of the period's decisions those that were undone, one by one."""
     start, end = chosen.start, chosen.end
-    undone = NewsDecision.objects.filter(created_at__gte=start, action=NewsDecision.Action.UNDO)
+    # By the few that undo something, not by all of the period.
+    undone = NewsDecision.objects.filter(undoes__isnull=False, created_at__gte=start)
     columns = ("undoes__actor", "undoes__action", "undoes__verdict", "undoes__created_at")
     return [
         (actor, action, verdict, 1)
