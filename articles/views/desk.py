@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -49,6 +49,9 @@ def desk(request: HttpRequest) -> HttpResponse:
         **_neighbours(request, context["window"].rows, item),
         **_ways(request, item, key),
     }
+    if item:
+        # The toggles change this page's own address: without the item they would lead to whatever is on top.
+        request.GET = _with_place(request, item)  # type: ignore[assignment]
     response = render(request, "articles/desk.html", context)
     if item:
         # So that the address names what is on the screen, and a bookmark or a reload shows it again.
@@ -143,6 +146,13 @@ def _address(request: HttpRequest, view: str = "desk", **place: Any) -> str:
     query = [(name, values) for name, values in request.GET.lists() if name not in PLACE and any(values)]
     query += [(name, value) for name, value in place.items() if value]
     return f"{reverse(view)}?{urlencode(query, doseq=True)}"
+
+
+def _with_place(request: HttpRequest, item: ReviewItem) -> QueryDict:
+    query = request.GET.copy()
+    query.pop("on", None)
+    query["item"], query["after"] = item.key, item.place
+    return query
 
 
 def _number(request: HttpRequest, name: str) -> int | None:

@@ -343,3 +343,38 @@ def test_in_english_only_the_news_are_chinese(site, address):
     page = site("editor", locale="en-GB")
     page.goto(address)
     assert page.evaluate(CHINESE) == []
+
+
+SIDES = """() => [...document.querySelectorAll("#pair .row.replace p")].slice(0, 2).map((text) => {
+  const box = text.getBoundingClientRect();
+  return {left: box.left, top: box.top};
+})"""
+
+
+def test_the_comparison_is_walked_toggled_and_stacked_where_it_is_narrow(site):
+    (link,) = make_pairs(1)
+    long = "\n".join(f"第{number}段说的是渡口的第{number}件事。" for number in range(60))
+    News.objects.filter(pk=link.low_id).update(
+        content=f"{long}全长３１．４公里，设站２２座。{long}首班船六点开。"
+    )
+    News.objects.filter(pk=link.high_id).update(content=f"{long}全长31.4公里,设站22座。{long}头班船六点开。")
+    page = site("editor")
+    page.goto("/desk/")
+    expect(page.locator("[data-change]")).to_have_count(1)
+    page.keyboard.press("n")
+    expect(page.locator("[data-change].at")).to_be_in_viewport()
+    # Both sides are in one box: whatever scrolls one of them scrolls the other.
+    left, right = page.evaluate(SIDES)
+    assert left["top"] == right["top"]
+    page.get_by_role("switch", name="全半角").click()
+    expect(page.locator("[data-change]")).to_have_count(2)
+    assert f"item=p{link.pk}" in page.url
+    page.keyboard.press("n")
+    page.keyboard.press("n")
+    expect(page.locator("[data-change].at del").first).to_have_text("首")
+    page.keyboard.press("p")
+    expect(page.locator("[data-change].at")).to_contain_text("公里")
+    page.set_viewport_size({"width": 390, "height": 800})
+    left, right = page.evaluate(SIDES)
+    assert left["left"] == right["left"]
+    assert left["top"] < right["top"]

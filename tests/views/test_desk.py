@@ -1,5 +1,6 @@
 """The review desk: what waits and in which order, who has what open, where a decision leads."""
 
+import re
 from datetime import timedelta
 from urllib.parse import quote
 
@@ -301,6 +302,16 @@ def test_after_splitting_or_merging_the_desk_is_there_again(editor):
     sent["next"] = "https://evil.example/"
     assert "evil" not in editor.post(reverse("merge_clusters", args=[cluster.pk]), sent).url
     assert editor.get(reverse("news_link", args=[leaving]), {"next": sent["next"]}).context["back"] == ""
+
+
+def test_a_toggle_stays_with_the_item(editor):
+    link = make_pair()
+    text = editor.get(DESK).content.decode()
+    toggles = re.findall(r'class="toggle"[^>]*href="([^"]*)"', text)
+    assert len(toggles) == 3
+    assert all(f"item=p{link.pk}" in address for address in toggles)
+    make_pair(score=0.5)  # More urgent.
+    assert editor.get(DESK + toggles[0].replace("&amp;", "&")).context["key"] == f"p{link.pk}"
 
 
 def test_empty_and_filtered_to_nothing(viewer):
