@@ -43,6 +43,8 @@ def test_evaluate_prints_figures_and_errors():
     text = output("evaluate", *FILES)
     assert text.startswith("218 pairs: precision 1.000  recall 0.9")
     assert "\n  > 500 " in text
+    assert "\n  U  " in text.split("by label:")[1]
+    assert "\n  excerpt  " in text.split("by kind:")[1]
     assert "\n  D -> " in text.split("errors:")[1]
 
 

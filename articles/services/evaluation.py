@@ -28,6 +28,11 @@ LABELS = tuple("DUESTBN")
 SKIPPED = "X"
 COLUMNS = ("a", "b", "label")
 NEVER = frozenset("TBN")
+# The labels that agree with a kind; a suspect pair may have any.
+MEANT = {
+    **dict.fromkeys(FOLDING, "D"),
+    **{"update": "U", "excerpt": "E", "template": "T", "furniture": "B", "distinct": "SN", "suspect": ""},
+}
 BANDS = ((100, "< 100"), (500, "100-500"), (10**9, "> 500"))
 MAX_PAIRS = 200_000
 # What an editor's verdict says as a label.
@@ -138,23 +143,21 @@ def judge_verdicts() -> list[Judged]:
 
 
 def evaluate(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Precision, recall and F1 of folding, as a whole, by length of the shorter text and by kind; 0..1.
+    """Precision, recall and F1, 0..1: of folding, as a whole and by length of the shorter text; and of kinds.
 
-    Only sure labels count. Precision counts T, B and N as wrong, as does `score` tables of others.
+    Only sure labels count. Precision of folding counts T, B and N as wrong. Of a label: how many of the pairs
+    that were judged to have it do, and how many of those that have it were judged so; likewise of a kind.
     """
     sure = [pair for pair in judged if pair.sure]
     bands = _grouped(sure, lambda pair: next(name for limit, name in BANDS if pair.length < limit))
     return {
         "pairs": len(sure),
         **_figures(sure),
-        "by_label": {label: _outcomes(pairs) for label, pairs in sorted(_grouped(sure, _label).items())},
+        "by_label": {label: _of_label(label, sure) for label in sorted({pair.label for pair in sure})},
         "by_length": {
             name: {"pairs": len(bands[name]), **_figures(bands[name])} for _, name in BANDS if name in bands
         },
-        "by_kind": {
-            kind: dict(Counter(pair.label for pair in pairs))
-            for kind, pairs in sorted(_grouped(sure, lambda pair: pair.verdict.kind).items())
-        },
+        "by_kind": {kind: _of_kind(kind, sure) for kind in sorted({pair.verdict.kind for pair in sure})},
         "errors": [_error(pair) for pair in sure if pair.is_error],
     }
 
@@ -268,23 +271,46 @@ def _figures(pairs: Sequence[Judged]) -> dict[str, float]:
     return {
         "precision": precision,
         "recall": recall,
-        "f1": _ratio(2 * precision * recall, precision + recall),
+        "f1": _f1(precision, recall),
         "caught": _ratio(caught, duplicates),
         "others_queued": _ratio(queued, others),
     }
+
+
+def _f1(precision: float, recall: float) -> float:
+    return _ratio(2 * precision * recall, precision + recall)
 
 
 def _ratio(part: float, whole: float) -> float:
     return round(part / whole, 4) if whole else 0.0
 
 
-def _outcomes(pairs: Sequence[Judged]) -> dict[str, Any]:
+def _of_label(label: str, pairs: Sequence[Judged]) -> dict[str, Any]:
+    having = [pair for pair in pairs if pair.label == label]
+    judged = [pair for pair in pairs if label in MEANT[pair.verdict.kind]]
     return {
-        "pairs": len(pairs),
-        "folded": sum(pair.verdict.kind in FOLDING for pair in pairs),
-        "queued": sum(pair.verdict.queued for pair in pairs),
-        "kinds": dict(Counter(pair.verdict.kind for pair in pairs).most_common()),
+        "pairs": len(having),
+        "folded": sum(pair.verdict.folds for pair in having),
+        "queued": sum(pair.verdict.queued for pair in having),
+        **_agreement(judged, sum(label in MEANT[pair.verdict.kind] for pair in having), len(having)),
+        "kinds": dict(Counter(pair.verdict.kind for pair in having).most_common()),
     }
+
+
+def _of_kind(kind: str, pairs: Sequence[Judged]) -> dict[str, Any]:
+    judged = [pair for pair in pairs if pair.verdict.kind == kind]
+    meant = [pair for pair in pairs if pair.label in MEANT[kind]]
+    return {
+        "pairs": len(judged),
+        **_agreement(judged, sum(pair.verdict.kind == kind for pair in meant), len(meant)),
+        "labels": dict(Counter(pair.label for pair in judged).most_common()),
+    }
+
+
+def _agreement(judged: Sequence[Judged], found: int, wanted: int) -> dict[str, float]:
+    agreeing = sum(pair.label in MEANT[pair.verdict.kind] for pair in judged)
+    precision, recall = _ratio(agreeing, len(judged)), _ratio(found, wanted)
+    return {"precision": precision, "recall": recall, "f1": _f1(precision, recall)}
 
 
 def _error(pair: Judged) -> dict[str, Any]:

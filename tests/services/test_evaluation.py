@@ -50,11 +50,41 @@ def test_the_samples_are_told_apart(judged):
 def test_every_pair_is_counted_once_in_each_table(judged):
     found = evaluation.evaluate(judged)
     assert sum(band["pairs"] for band in found["by_length"].values()) == 218
-    assert sum(sum(labels.values()) for labels in found["by_kind"].values()) == 218
+    assert sum(kind["pairs"] for kind in found["by_kind"].values()) == 218
     assert sum(label["pairs"] for label in found["by_label"].values()) == 218
     assert list(found["by_length"]) == ["< 100", "100-500", "> 500"]
+    for kind in found["by_kind"].values():
+        assert sum(kind["labels"].values()) == kind["pairs"]
     for label in found["by_label"].values():
         assert sum(label["kinds"].values()) == label["pairs"] >= label["folded"] + label["queued"]
+
+
+def test_labels_and_kinds_have_precision_and_recall_of_their_own(judged):
+    """By hand: two updates judged so of three, and one excerpt that was taken for an update."""
+
+    def pairs(label, kind, count):
+        verdict = replace(judged[0].verdict, kind=kind)
+        return [replace(judged[0], label=label, verdict=verdict) for _ in range(count)]
+
+    found = evaluation.evaluate(
+        [
+            *(*pairs("U", "update", 2), *pairs("U", "template", 1), *pairs("E", "update", 1)),
+            *(*pairs("D", "near", 1), *pairs("D", "rewrite", 3), *pairs("S", "distinct", 1)),
+            *(*pairs("N", "distinct", 2), *pairs("N", "suspect", 1)),
+        ]
+    )
+
+    def figures(row):
+        return row["precision"], row["recall"], row["f1"]
+
+    assert figures(found["by_label"]["U"]) == (0.6667, 0.6667, 0.6667)
+    assert figures(found["by_label"]["E"]) == (0.0, 0.0, 0.0)
+    assert figures(found["by_label"]["D"]) == (1.0, 1.0, 1.0)
+    assert figures(found["by_label"]["N"]) == (1.0, 0.6667, 0.8)
+    assert figures(found["by_kind"]["update"]) == (0.6667, 0.6667, 0.6667)
+    assert figures(found["by_kind"]["near"]) == (1.0, 0.25, 0.4)
+    assert figures(found["by_kind"]["suspect"]) == (0.0, 0.0, 0.0)
+    assert found["by_kind"]["update"]["labels"] == {"U": 2, "E": 1}
 
 
 def test_errors_are_duplicates_not_folded_and_others_folded_or_queued(judged):

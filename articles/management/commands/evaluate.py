@@ -10,7 +10,8 @@ from articles.reasons import render
 from articles.services import evaluation
 from articles.services.readers import FileProblemError
 
-FIGURES = ("precision", "recall", "f1", "caught", "others_queued")
+AGREEMENT = ("precision", "recall", "f1")
+FIGURES = (*AGREEMENT, "caught", "others_queued")
 
 
 class Command(ServiceCommand):
@@ -36,15 +37,20 @@ class Command(ServiceCommand):
         self.report(options, figures, self._text(figures))
 
     def _text(self, figures: dict[str, Any]) -> str:
-        lines = [f"{figures['pairs']} pairs: {_row(figures)}", ""]
-        for label, found in figures["by_label"].items():
-            lines.append(
-                f"  {label}  {found['pairs']:5}  folded {found['folded']:5}  "
-                f"queued {found['queued']:5}  {found['kinds']}"
-            )
+        lines = [f"{figures['pairs']} pairs: {_row(figures)}", "", "by label:"]
+        lines += [
+            f"  {label:10} {found['pairs']:5}  folded {found['folded']:5}  queued {found['queued']:5}  "
+            f"{_row(found, AGREEMENT)}  {found['kinds']}"
+            for label, found in figures["by_label"].items()
+        ]
+        lines += ["", "by kind:"]
+        lines += [
+            f"  {kind:10} {found['pairs']:5}  {_row(found, AGREEMENT)}  {found['labels']}"
+            for kind, found in figures["by_kind"].items()
+        ]
         lines += ["", "by characters of the shorter text:"]
         lines += [
-            f"  {name:8} {found['pairs']:5}  {_row(found)}" for name, found in figures["by_length"].items()
+            f"  {name:10} {found['pairs']:5}  {_row(found)}" for name, found in figures["by_length"].items()
         ]
         lines += ["", "errors:"]
         lines += [
@@ -70,5 +76,5 @@ def read(options: dict[str, Any]) -> list[evaluation.Judged]:
     return judged
 
 
-def _row(found: dict[str, float]) -> str:
-    return "  ".join(f"{name} {found[name]:.3f}" for name in FIGURES)
+def _row(found: dict[str, float], names: tuple[str, ...] = FIGURES) -> str:
+    return "  ".join(f"{name} {found[name]:.3f}" for name in names)
