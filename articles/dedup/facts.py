@@ -81,6 +81,7 @@ NOT_NOMINAL = frozenset("v vd vi a ad c p u uj ul uv uz ud ug y r m q t f number
 # 第一次 and 首次 are often said for emphasis alone.
 FIRST = ("ordinal", 1)
 NAME_TAGS = ("nr", "ns", "nt", "nz", "eng")
+NO_UNITS = frozenset({"nr", "ns", "nt", "number"})
 SURNAMES = frozenset(
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏水窦章苏潘葛奚范彭郎鲁韦昌马"
     "苗凤"
@@ -402,12 +403,12 @@ def _neighbour(stretch: Sequence[Token], place: int, outside: Token | None) -> o
 
 
 def _with_unit(stretch: Sequence[Token], place: int, after: Token | None) -> str:
-    """A number as a reader names it: 0.5个百分点."""
+    """A number as a reader names it: 0.5个百分点; but 6.2%, whatever follows."""
     token = stretch[place]
-    if token.kind != "number":
-        return token.text
     following = stretch[place + 1] if place + 1 < len(stretch) else after
-    return token.text + (following.text if following and following.kind[0] in "qnm" else "")
+    if token.kind != "number" or token.text[-1] == "%" or following is None or following.kind in NO_UNITS:
+        return token.text
+    return token.text + (following.text if following.kind[0] in "qnm" else "")
 
 
 def _opposite(left: str, right: str) -> tuple[str, str] | None:
