@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from articles import selectors
 from articles.dedup.diff import Ignore
 from articles.models import News, NewsCluster, NewsLink
+from articles.models.news import TITLE_LENGTH
 
 ANY = ("", _("all"))
 IGNORABLE = ("punctuation", "width", "script")
@@ -295,6 +296,34 @@ class SearchForm(forms.Form):
     def clean_q(self) -> str:
         words = self.cleaned_data["q"]
         return _own_number(words) or words
+
+
+class TextForm(forms.Form):
+    """A text of one's own, to look for what is like it."""
+
+    LONGEST = 200_000
+
+    title = forms.CharField(label=_("Title"), required=False, max_length=TITLE_LENGTH)
+    content = forms.CharField(
+        label=_("Body"),
+        required=False,
+        max_length=LONGEST,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        error_messages={
+            "max_length": _(
+                "The text has %(show_value)d characters, at most %(limit_value)d are compared. Shorten it."
+            )
+        },
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, label_suffix="")
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        if not self.errors and not (given["title"] or given["content"]):
+            raise forms.ValidationError(_("Give a headline, a text, or both."), code="empty")
+        return given
 
 
 class PairForm(forms.Form):

@@ -396,7 +396,21 @@ def compare(
     `reasons` of a judgement made just now count instead of the stored link's.
     """
     link = pair_link(left, right)
-    facts = differing_facts(link.reasons if reasons is None and link else reasons or ())
+    if reasons is None and link:
+        reasons = link.reasons
+    return side_by_side(left, right, ignore, cleaned, reasons, link)
+
+
+def side_by_side(
+    left: News,
+    right: News,
+    ignore: diff.Ignore,
+    cleaned: bool = False,
+    reasons: Iterable[Reason] | None = None,
+    link: PairLink | None = None,
+) -> Comparison:
+    """The same of articles that need not be stored."""
+    facts = differing_facts(reasons or ())
 
     def find(*texts: str) -> tuple[list[diff.Range], list[diff.Range]]:
         one, other = (

@@ -11,6 +11,7 @@ from articles.views import (
     pairs,
     preferences,
     regroup,
+    similar,
     story,
     uploads,
 )
@@ -27,6 +28,8 @@ urlpatterns = [
     path("clusters/<int:pk>/story/", story.cluster_story, name="cluster_story"),
     path("clusters/<int:pk>/story/chart.svg", story.cluster_story_chart, name="cluster_story_chart"),
     path("why/", pairs.why, name="why"),
+    path("similar/", similar.similar, name="similar"),
+    path("similar/text/", similar.similar_text, name="similar_text"),
     path("pairs/<int:left>/<int:right>/verdict/", decisions.judge_pair, name="judge_pair"),
     path("clusters/<int:pk>/confirm/", decisions.confirm_cluster, name="confirm_cluster"),
     path("clusters/<int:pk>/remove/<int:news>/", decisions.remove_member, name="remove_member"),

@@ -1,15 +1,23 @@
 """Fingerprints -> the articles that may be their twins: bounded, set-based, for a whole batch at once."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from articles.dedup.cluster import Member, text_nodes
-from articles.dedup.fingerprint import BAND_BITS, BANDS, Fingerprint, band_probes, unsigned_to_signed
+from articles.dedup.fingerprint import (
+    BAND_BITS,
+    BANDS,
+    SKETCH_SIZE,
+    Fingerprint,
+    band_probes,
+    unsigned_to_signed,
+)
 from articles.dedup.furniture import STORIES
 from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.verdict import within
@@ -87,6 +95,32 @@ def find(queries: Sequence[Query], linked: dict[int, set[int]], rules: Rules) ->
         found = dict.fromkeys(linked.get(query.id, set()) & members.keys(), 0) | votes.get(query.id, {})
         pairs |= _nearest(query.id, found, first, members, rules)
     return Found(pairs, copies, members, crowds)
+
+
+class Match(NamedTuple):
+    """By what an article was found: its headline, so many sketch hashes in common, a near SimHash."""
+
+    same_title: bool
+    shared_hashes: int
+    near_simhash: bool
+
+    @property
+    def strength(self) -> int:
+        """What is found by several routes comes first."""
+        return self.shared_hashes + SKETCH_SIZE * self.near_simhash + SKETCH_SIZE // 2 * self.same_title
+
+
+def matches(print_: Fingerprint) -> dict[int, Match]:
+    """Article -> match, for one text that need not be stored, without a window; six queries."""
+    query = [Query(0, print_)]
+    by_title, by_sketch, by_bands = (
+        Counter(other for _, others in route for other in others.tolist())
+        for route in (_by_title(query), _by_sketch(query, set()), _by_bands(query))
+    )
+    return {
+        id_: Match(id_ in by_title, by_sketch[id_], id_ in by_bands)
+        for id_ in (by_title | by_sketch | by_bands)
+    }
 
 
 def _nearest(

@@ -34,6 +34,8 @@ TABLE: dict[str, tuple[str, dict[str, Any]]] = {
     "cluster_story": READERS,
     "cluster_story_chart": READERS,
     "why": READERS,
+    "similar": READERS,
+    "similar_text": ("post", {**READERS[1]}),
     "judge_pair": EDITORS,
     "confirm_cluster": EDITORS,
     "remove_member": EDITORS,
