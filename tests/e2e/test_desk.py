@@ -321,7 +321,8 @@ def test_an_editors_day_begins_at_the_desk_and_numbers_lead_everywhere(site):
     page.get_by_label("密码").fill("long-and-right")
     page.get_by_role("button", name="登录").click()
     page.wait_for_url("**/desk/")
-    for number, address in enumerate(("desk", "news", "clusters", "why", "uploads", "dashboard"), start=1):
+    addresses = ("desk", "news", "clusters", "why", "similar", "uploads", "dashboard")
+    for number, address in enumerate(addresses, start=1):
         page.keyboard.press(str(number))
         page.wait_for_url(f"**/{address}/")
 

@@ -60,6 +60,8 @@
   const wait = window.requestIdleCallback || ((run) => setTimeout(run, 200));
   document.addEventListener("keydown", unfold, { capture: true });
   document.addEventListener("htmx:beforeSwap", remember);
+  // Before the new rows are painted, and again once their attributes are the new ones: between the two a row would jump.
+  document.addEventListener("htmx:afterSwap", restore);
   document.addEventListener("htmx:afterSettle", () => { restore(); wait(prefetch); });
   document.addEventListener("htmx:beforeRequest", showAhead);
   restore();
