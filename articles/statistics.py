@@ -147,7 +147,8 @@ def count_days(days: Sequence[date]) -> list[DayCount]:
     counts = {(day, ""): zero(day, "") for day in days}
     parts = [_seen_on(day).annotate(day=Value(number)) for number, day in enumerate(days)]
     for row in parts[0].union(*parts[1:], all=True) if parts else ():
-        day, source, number = days[row["day"]], row["source"], row["number"]
+        # To MariaDB's keys, "江城日报 " and "江城日报" are one, as to whoever reads them.
+        day, source, number = days[row["day"]], row["source"].rstrip(" "), row["number"]
         count = counts.get((day, source)) or counts.setdefault((day, source), zero(day, source))
         count.articles += number
         count.duplicates += number * (row["verdict"] == News.Verdict.DUPLICATE)

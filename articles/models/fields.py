@@ -43,7 +43,10 @@ class UnsignedBigIntegerField(models.BigIntegerField):
 
 
 class ExactCharField(models.CharField):
-    """Text compared byte by byte: to MariaDB's usual collations 'abc', 'Abc' and 'abc ' are equal."""
+    """Text compared byte by byte: to MariaDB's usual collations 'abc' and 'Abc' are equal.
+
+    Spaces at the end do not count to MySQL and MariaDB even so.
+    """
 
     def db_parameters(self, connection: Any) -> Any:
         parameters = super().db_parameters(connection)
