@@ -13,6 +13,7 @@ REASONS = {
     ),
     "simhash": gettext_noop("fingerprints differ in %(distance)s of 64 bits"),
     "title_similar": gettext_noop("titles alike (%(score)s)"),
+    "sequence": gettext_noop("%(score)s of their characters in the same order"),
     "number_differs": gettext_noop("another number: %(left)s / %(right)s"),
     "date_differs": gettext_noop("another date: %(left)s / %(right)s"),
     "ordinal_differs": gettext_noop("another ordinal: %(left)s / %(right)s"),
@@ -29,7 +30,7 @@ REASONS = {
     "by_person": gettext_noop("decided by a person"),
 }
 # Parameters in 0..1, shown in per cent.
-SHARES = {"containment": ("left", "right"), "title_similar": ("score",)}
+SHARES = {"containment": ("left", "right"), "title_similar": ("score",), "sequence": ("score",)}
 
 
 def render(reasons: Iterable[Any]) -> str:

@@ -68,6 +68,8 @@ class Rules:
     twin_length: float = 0.4
     # Between unlike headlines of which both bodies speak this much, shared background belongs to one event.
     both_spoken: float = 0.45
+    # Of shorter headlines without a body nothing can be said.
+    shortest_title: int = 8
     # Bounds on one article's candidates: nodes of identical text, and rows read for one hash.
     candidate_limit: int = 200
 

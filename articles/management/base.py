@@ -4,7 +4,7 @@ import gc
 import json
 import sys
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,6 +25,21 @@ def steps(bar: "tqdm[Any]") -> Callable[[int], None]:
         bar.update(count)
 
     return step
+
+
+def number(kind: type[int] | type[float], low: float, high: float) -> Callable[[str], float]:
+    """The type of an option that is a number from low to high."""
+
+    def read(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not low <= value <= high:
+            raise ArgumentTypeError(f"“{text}” is no number from {low:g} to {high:g}")
+        return value
+
+    return read
 
 
 def _judge_patiently(progress: Callable[[int], None]) -> int:
