@@ -24,7 +24,9 @@ from articles.dedup import tokens
 from articles.dedup.clean import clean_body, clean_title
 from articles.dedup.evidence import Text
 from articles.dedup.verdict import Item, Verdict, judge
-from bench.schemes import classic_folds, classic_print, minhash_folds, sketch
+from articles.schemes import base
+from articles.schemes.classic import Classic
+from articles.schemes.minhash import MinHashLsh
 
 Article = tuple[str, str]
 Edit = Callable[[str, str, random.Random], Article | None]
@@ -296,9 +298,12 @@ def report(corpora: list[list[Article]], edits: tuple[Edit, ...], arguments: arg
 
 def peers(one: Article, other: Article) -> list[str]:
     """Which of the other schemes fold the two."""
-    classic = classic_folds(classic_print(*one), classic_print(*other))
-    minhash = minhash_folds(sketch("".join(one)), sketch("".join(other)))
+    classic, minhash = (_folds(scheme, one, other) for scheme in (Classic(), MinHashLsh()))
     return ["classic"] * classic + ["minhash"] * minhash
+
+
+def _folds(scheme: base.Scheme, one: Article, other: Article) -> bool:
+    return scheme.folds(*(scheme.prepare(base.Article("", *article)) for article in (one, other)))
 
 
 def first_change(one: Article, other: Article) -> str:

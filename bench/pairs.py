@@ -23,7 +23,9 @@ from articles.dedup.clean import clean_body, clean_title
 from articles.dedup.evidence import Text
 from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.verdict import FOLDING, KINDS, QUEUED, Item, Verdict, judge
-from bench.schemes import classic_folds, classic_print, minhash_folds, sketch
+from articles.schemes.base import Article
+from articles.schemes.classic import Classic
+from articles.schemes.minhash import MinHashLsh
 
 NOT_DUPLICATE = "TBN"
 Judged = tuple[dict[str, str], Verdict]
@@ -81,11 +83,13 @@ def figures(judged: list[Judged]) -> dict[str, float]:
 def print_peers(pairs: list[dict[str, str]], items: dict[str, Item]) -> None:
     """What the usual recipe and MinHash fold of the same pairs: neither queues anything."""
     texts = {key: items[key].text for pair in pairs for key in (pair["a"], pair["b"])}
-    prints = {key: classic_print(text.title, text.body) for key, text in texts.items()}
-    sketches = {key: sketch(text.title + text.body) for key, text in texts.items()}
+    classic, minhash = Classic(), MinHashLsh()
+    articles = {key: Article(key, text.title, text.body) for key, text in texts.items()}
+    prints = {key: classic.prepare(article) for key, article in articles.items()}
+    sketches = {key: minhash.prepare(article) for key, article in articles.items()}
     deciders = {
-        "classic SimHash": lambda a, b: classic_folds(prints[a], prints[b]),
-        "MinHash": lambda a, b: minhash_folds(sketches[a], sketches[b]),
+        "classic SimHash": lambda a, b: classic.folds(prints[a], prints[b]),
+        "MinHash": lambda a, b: minhash.folds(sketches[a], sketches[b]),
     }
     for name, folds in deciders.items():
         folded: Counter[str] = Counter(pair["label"] for pair in pairs if folds(pair["a"], pair["b"]))

@@ -10,10 +10,8 @@ one process, so that the times can be compared; of several corpora the labelled 
 
 import argparse
 import csv
-import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -21,102 +19,18 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jieba
-from datasketch import MinHash, MinHashLSH
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from articles.dedup.clean import clean_body, clean_title
+from articles.schemes.base import Article, Scheme
+from articles.schemes.classic import Classic
+from articles.schemes.minhash import MinHashLsh
 
-LEAD = 200
-CLASSIC_DISTANCE = 4
-PERMUTATIONS = 128
-GRAM = 5
-JACCARD = 0.5
 NOT_DUPLICATE = "TBN"
-SPACE = re.compile(r"\s+")
 Clusters = dict[str, str]
-
-
-class Article(NamedTuple):
-    external_id: str
-    title: str
-    content: str
-
-
-# --- the classic recipe, written from its description -----------------------------------------------------
-
-
-def classic_simhash(text: str) -> int:
-    """jieba's words, unweighted; each votes with the 64 lowest bits of its MD5."""
-    votes = [0] * 64
-    for word in jieba.lcut(text):
-        digest = int(hashlib.md5(word.encode("utf-8", "replace"), usedforsecurity=False).hexdigest(), 16)
-        for bit in range(64):
-            votes[bit] += 1 if digest >> bit & 1 else -1
-    return sum(1 << bit for bit in range(64) if votes[bit] > 0)
-
-
-def classic_print(title: str, content: str) -> tuple[str, int]:
-    """MD5 of the title and SimHash of an article that is cleaned as this application does it."""
-    title, body = SPACE.sub("", clean_title(title)), SPACE.sub("", clean_body(content))
-    md5 = hashlib.md5(title.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
-    return md5, classic_simhash(title + body[:LEAD])
-
-
-def classic_folds(one: tuple[str, int], other: tuple[str, int]) -> bool:
-    return one[0] == other[0] or (one[1] ^ other[1]).bit_count() <= CLASSIC_DISTANCE
-
-
-def classic(articles: Sequence[Article]) -> Clusters:
-    """Duplicates: same MD5 of the title, or one of four bands in common and a distance of at most 4."""
-    groups = Groups(len(articles))
-    hashes: list[int] = []
-    seen: dict[str, int] = {}
-    bands: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for place, article in enumerate(articles):
-        md5, simhash = classic_print(article.title, article.content)
-        hashes.append(simhash)
-        groups.join(place, seen.setdefault(md5, place))
-        for number in range(4):
-            band = bands[number, simhash >> 16 * number & 0xFFFF]
-            for other in band:
-                if (simhash ^ hashes[other]).bit_count() <= CLASSIC_DISTANCE:
-                    groups.join(place, other)
-            band.append(place)
-    return groups.clusters(articles)
-
-
-# --- MinHash LSH by datasketch ----------------------------------------------------------------------------
-
-
-def sketch(text: str) -> MinHash:
-    text = SPACE.sub("", text)
-    found = MinHash(num_perm=PERMUTATIONS)
-    found.update_batch(
-        [text[i : i + GRAM].encode("utf-8", "replace") for i in range(max(1, len(text) - GRAM + 1))]
-    )
-    return found
-
-
-def minhash_folds(one: MinHash, other: MinHash) -> bool:
-    return one.jaccard(other) >= JACCARD
-
-
-def minhash(articles: Sequence[Article]) -> Clusters:
-    """5-character shingles without white space, 128 permutations, estimated Jaccard >= 0.5."""
-    groups = Groups(len(articles))
-    index = MinHashLSH(threshold=JACCARD, num_perm=PERMUTATIONS)
-    sketches: list[MinHash] = []
-    for place, article in enumerate(articles):
-        sketches.append(sketch(article.title + article.content))
-        for other in index.query(sketches[place]):
-            if minhash_folds(sketches[place], sketches[other]):
-                groups.join(place, other)
-        index.insert(place, sketches[place])
-    return groups.clusters(articles)
 
 
 class Stopwatch:
@@ -154,9 +68,13 @@ class Groups:
         return {id_: str(root) if len(ids) > 1 else "" for root, ids in members.items() for id_ in ids}
 
 
-def run_peer(scheme: Callable[[Sequence[Article]], Clusters], path: Path, folder: Path) -> Stopwatch:
+def run_peer(scheme: Scheme, path: Path, folder: Path) -> Stopwatch:
     with Stopwatch() as watch:
-        found = scheme(read_articles(path))
+        articles = read_articles(path)
+        groups = Groups(len(articles))
+        for one, other in scheme.pairs(articles):
+            groups.join(one, other)
+        found = groups.clusters(articles)
     write_csv(folder / "news.csv", ("external_id", "cluster_id"), found.items())
     # Neither scheme asks anybody.
     write_csv(folder / "links.csv", ("left_external_id", "right_external_id", "status"), ())
@@ -211,8 +129,8 @@ def run_application(path: Path, folder: Path) -> Stopwatch:
 
 SCHEMES: dict[str, Callable[[Path, Path], Stopwatch]] = {
     "this application": run_application,
-    "classic SimHash": lambda path, folder: run_peer(classic, path, folder),
-    "MinHash LSH": lambda path, folder: run_peer(minhash, path, folder),
+    "classic SimHash": lambda path, folder: run_peer(Classic(), path, folder),
+    "MinHash LSH": lambda path, folder: run_peer(MinHashLsh(), path, folder),
 }
 COLUMNS = (
     *("precision", "recall", "F1", "caught", "others queued", "U folded", "E folded"),

@@ -22,7 +22,8 @@ from articles.dedup.clean import clean_body, clean_title
 from articles.dedup.evidence import Text
 from articles.dedup.fingerprint import fingerprint
 from articles.dedup.verdict import Item, judge
-from bench.schemes import LEAD, classic_simhash, sketch
+from articles.schemes.classic import LEAD, classic_simhash
+from articles.schemes.minhash import sketch
 
 # The texts of judgements: long enough to be work, and of one length.
 SHORTEST, LONGEST = 700, 1_400

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from articles.dedup.sequence import LENGTH, matcher
+from articles.dedup.sequence import LENGTH, matcher, ratio
+from articles.schemes.base import Article, Scheme, cleaned
 
 THRESHOLD = 0.85
 MAX_TEXTS = 5_000
@@ -83,9 +84,9 @@ def find(
         shortest = threshold * len(text) / (2 - threshold)
         start = min(int(np.searchsorted(lengths, shortest - 1)), number)
         near = _candidates(counts, lengths, start, number, threshold)
-        for other, ratio in _ratios(ordered, near, text, threshold):
+        for other, value in _ratios(ordered, near, text, threshold):
             left, right = sorted((order[number], order[other]))
-            pairs.append(Pair(left, right, ratio))
+            pairs.append(Pair(left, right, value))
         done += 1
         progress(1)
     pairs.sort(key=lambda pair: (-pair.ratio, pair.left, pair.right))
@@ -127,5 +128,20 @@ def _ratios(
             continue
         found = found or matcher(second)
         found.set_seq1(first)
-        if found.quick_ratio() >= threshold and (ratio := float(found.ratio())) >= threshold:
-            yield other, ratio
+        if found.quick_ratio() >= threshold and (value := float(found.ratio())) >= threshold:
+            yield other, value
+
+
+class SequenceRatio(Scheme):
+    name = "sequence"
+    most = MAX_TEXTS
+    power = 2.0
+
+    def prepare(self, article: Article) -> str:
+        return "\n".join(cleaned(article.title, article.content)).strip()
+
+    def folds(self, one: str, other: str) -> bool:
+        return bool(one and other) and ratio(one, other) >= THRESHOLD
+
+    def pairs(self, articles: Sequence[Article]) -> Iterator[tuple[int, int]]:
+        yield from ((pair.left, pair.right) for pair in find(list(map(self.prepare, articles))).pairs)

@@ -58,6 +58,11 @@ PROBLEMS = {
         "In the columns a and b belongs the external_id of an article."
     ),
     "many": gettext_noop("%(path)s has more than %(limit)s pairs: split the file"),
+    "many_articles": gettext_noop("%(path)s has more than %(limit)s articles: split the file"),
+    "unsure": gettext_noop(
+        "%(path)s: no pair of articles that are known has a sure label. In the column confidence write sure, "
+        "or leave it out."
+    ),
     "one_sided": gettext_noop(
         "A score cannot be fitted to these pairs: of those that share text, some must be duplicates "
         "(label D) and some not. Add pairs of the kind that is missing."
@@ -110,7 +115,7 @@ def judge_files(articles: Path, pairs: Path) -> list[Judged]:
         EvaluationError: a column is missing, a label unknown, or there are no pairs of known articles.
         FileProblemError: a file cannot be read.
     """
-    rows = list(_read_pairs(pairs))
+    rows = list(read_pairs(pairs))
     items = _read_items(articles, {row[side] for row in rows for side in ("a", "b")})
     known = [row for row in rows if row["a"] in items and row["b"] in items]
     if not known:
@@ -184,8 +189,13 @@ def fit(judged: Iterable[Judged]) -> dict[str, Any]:
 # --- reading ----------------------------------------------------------------------------------------------
 
 
-def _read_pairs(path: Path) -> Iterator[dict[str, str]]:
-    """The rows that count, with at least a, b and label."""
+def read_pairs(path: Path) -> Iterator[dict[str, str]]:
+    """The rows that count, with at least a, b and label.
+
+    Raises:
+        EvaluationError: a column is missing or a label unknown, or there are too many.
+        FileProblemError: the file cannot be read.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             yield from _parse(path, lines)
@@ -267,21 +277,21 @@ def _figures(pairs: Sequence[Judged]) -> dict[str, float]:
     duplicates = sum(pair.label == "D" for pair in pairs)
     others = sum(pair.label in NEVER for pair in pairs)
     queued = sum(pair.verdict.queued for pair in pairs if pair.label in NEVER)
-    precision, recall = _ratio(right, right + wrong), _ratio(right, duplicates)
+    precision, recall = ratio(right, right + wrong), ratio(right, duplicates)
     return {
         "precision": precision,
         "recall": recall,
-        "f1": _f1(precision, recall),
-        "caught": _ratio(caught, duplicates),
-        "others_queued": _ratio(queued, others),
+        "f1": f1(precision, recall),
+        "caught": ratio(caught, duplicates),
+        "others_queued": ratio(queued, others),
     }
 
 
-def _f1(precision: float, recall: float) -> float:
-    return _ratio(2 * precision * recall, precision + recall)
+def f1(precision: float, recall: float) -> float:
+    return ratio(2 * precision * recall, precision + recall)
 
 
-def _ratio(part: float, whole: float) -> float:
+def ratio(part: float, whole: float) -> float:
     return round(part / whole, 4) if whole else 0.0
 
 
@@ -309,8 +319,8 @@ def _of_kind(kind: str, pairs: Sequence[Judged]) -> dict[str, Any]:
 
 def _agreement(judged: Sequence[Judged], found: int, wanted: int) -> dict[str, float]:
     agreeing = sum(pair.label in MEANT[pair.verdict.kind] for pair in judged)
-    precision, recall = _ratio(agreeing, len(judged)), _ratio(found, wanted)
-    return {"precision": precision, "recall": recall, "f1": _f1(precision, recall)}
+    precision, recall = ratio(agreeing, len(judged)), ratio(found, wanted)
+    return {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
 
 
 def _error(pair: Judged) -> dict[str, Any]:

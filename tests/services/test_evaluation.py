@@ -145,7 +145,7 @@ def test_a_cell_beyond_all_bounds_is_named(pairs):
     usual = csv.field_size_limit(100)
     try:
         with translation.override("en"), pytest.raises(EvaluationError, match="row 2 cannot be read"):
-            next(evaluation._read_pairs(path))
+            next(evaluation.read_pairs(path))
     finally:
         csv.field_size_limit(usual)
 
