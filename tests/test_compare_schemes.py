@@ -206,6 +206,5 @@ def test_bad_files_and_options_are_messages(tmp_path, monkeypatch):
 
 
 def test_too_many_articles_are_refused():
-    with pytest.raises(evaluation.EvaluationError, match="many_articles") as caught:
+    with pytest.raises(evaluation.EvaluationError, match="more than 10 articles"):
         comparison.compare(SAMPLES / "news.csv", SAMPLES / "pairs.csv", (), limit=10)
-    assert str(caught.value) == "news.csv has more than 10 articles: split the file"
