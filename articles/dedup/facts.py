@@ -114,6 +114,8 @@ TOKEN = re.compile(
     rf"首[次个批轮例届款条家位场架艘座])[{tokens.HAN}])+)|(?P<ascii>[a-z]+)",
     re.I,
 )
+# Not within 1,000 or 3:2.
+CLAUSE_END = re.compile(r"(?<=[,:;、])(?!\s?\d)")
 HAN_NUMBER = re.compile(numerals.HAN_NUMBER)
 # Taken out before the segmenter, which cuts 一万亿元 into 一 and 万亿元.
 LONG_NUMBER = re.compile(
@@ -171,7 +173,8 @@ def differences(left: Text, right: Text) -> list[Difference]:
     """Facts in which two articles differ, headline first; symmetric but for the sides' order."""
     if (left.title, left.body) > (right.title, right.body):
         return [found.mirrored() for found in differences(right, left)]
-    pairs = [(tokenize(one), tokenize(other), prominent) for one, other, prominent in _aligned(left, right)]
+    aligned = _aligned(left, right)
+    pairs = [(*_tokenized(one, other, prominent), prominent) for one, other, prominent in aligned]
     changed = [(change, prominent) for one, other, prominent in pairs for change in changes(one, other)]
     few = len({(_joined(change.left), _joined(change.right)) for change, _ in changed}) <= FEW_CHANGES
     facts = [
@@ -221,30 +224,50 @@ def align(left: dict[str, str], right: dict[str, str]) -> list[tuple[str, str]]:
 # --- tokens -----------------------------------------------------------------------------------------------
 
 
+def _tokenized(one: str, other: str, prominent: bool) -> tuple[list[Token], list[Token]]:
+    """The dates of a prominent sentence are compared wherever they stand; of others, what differs."""
+    if not prominent:
+        one, other = _differing_clauses(one[:MAX_LENGTH], other[:MAX_LENGTH])
+    return tokenize(one), tokenize(other)
+
+
+def _differing_clauses(one: str, other: str) -> tuple[str, str]:
+    """Two sentences without the clauses that both begin and end with, but for the nearest of them.
+
+    Words are found within clauses, and most edits are to one: the segmenter is spared the others.
+    """
+    ours, theirs = CLAUSE_END.split(one), CLAUSE_END.split(other)
+    start = _common(ours, theirs)
+    end = min(_common(ours[::-1], theirs[::-1]), len(ours) - start, len(theirs) - start)
+    start, end = max(0, start - 1), max(0, end - 1)
+    return "".join(ours[start : len(ours) - end]), "".join(theirs[start : len(theirs) - end])
+
+
 def tokenize(sentence: str) -> list[Token]:
     """The tokens of a sentence: dates, ordinals, numbers by value, and words."""
-    return list(_tokens(sentence[:MAX_LENGTH]))
-
-
-def _tokens(sentence: str) -> Iterator[Token]:
-    for match in TOKEN.finditer(sentence):
-        kind, text = match.lastgroup, match[0]
-        if kind == "date":
-            yield Token("date", text, _date(text))
-        elif kind == "ordinal":
-            yield Token("ordinal", text, ("ordinal", numerals.value(text[1:]) if text[1:] else 1))
-        elif kind == "score":
-            yield Token("number", text, ("score", *map(int, re.findall(r"\d+", text))))
-        elif kind == "percent":
-            yield Token("number", text, ("%", numerals.value(text[3:])))
-        elif kind == "number":
-            yield Token("number", text, ("%" if text[-1] == "%" else "", numerals.value(text.rstrip("%"))))
-        elif kind == "unit":
-            yield Token("q", text, text)
-        elif kind == "ascii":
-            yield Token("eng", text, text.lower())
+    found: list[Token] = []
+    for match in TOKEN.finditer(sentence[:MAX_LENGTH]):
+        if match.lastgroup == "han":
+            found += _words(match[0])
         else:
-            yield from _words(text)
+            found.append(_token(match.lastgroup, match[0]))
+    return found
+
+
+def _token(group: str | None, text: str) -> Token:
+    if group == "date":
+        return Token("date", text, _date(text))
+    if group == "ordinal":
+        return Token("ordinal", text, ("ordinal", numerals.value(text[1:]) if text[1:] else 1))
+    if group == "score":
+        return Token("number", text, ("score", *map(int, re.findall(r"\d+", text))))
+    if group == "percent":
+        return Token("number", text, ("%", numerals.value(text[3:])))
+    if group == "number":
+        return Token("number", text, ("%" if text[-1] == "%" else "", numerals.value(text.rstrip("%"))))
+    if group == "unit":
+        return Token("q", text, text)
+    return Token("eng", text, text.lower())
 
 
 @lru_cache(4_096)
@@ -363,10 +386,12 @@ def _replaced_ordinals(change: Change, left: Text, right: Text) -> Iterator[Fact
         yield "ordinal", one, other
 
 
-def _common(left: str, right: str) -> int:
-    """How many characters two texts begin with alike."""
-    length = min(len(left), len(right))
-    return next((place for place in range(length) if left[place] != right[place]), length)
+def _common(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many characters two texts begin with alike, or how many clauses."""
+    for place, (ours, theirs) in enumerate(zip(left, right, strict=False)):
+        if ours != theirs:
+            return place
+    return min(len(left), len(right))
 
 
 def _without_common_end(left: str, right: str) -> tuple[str, str]:
@@ -426,7 +451,7 @@ def _is_negation(change: Change) -> bool:
     """Whether one side denies what the other says: 未通过 for 通过, 不会 for 将; but not 非 for 不是."""
     left, right = _joined(change.left), _joined(change.right)
     for stretch, ours, theirs in ((change.left, left, right), (change.right, right, left)):
-        if NEGATING.search(theirs):
+        if NEGATING.search(theirs) or not NEGATING.search(ours):
             continue
         rest = [token for token in stretch if token.text not in NEGATIONS]
         if len(rest) < len(stretch) and (not rest or _joined(rest) == theirs):
