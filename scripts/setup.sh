@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes a bare machine ready: system packages, .venv, Python packages, compiled translations.
 #
-#   scripts/setup.sh         what running the application needs
-#   scripts/setup.sh test    also what the tests need: database and queue servers, a browser, a font
+#   scripts/setup.sh          what running the application needs
+#   scripts/setup.sh semantic also the packages of the optional semantic scheme
+#   scripts/setup.sh test     also what the tests need: those packages, database and queue servers, a browser
 #
 # It may be run again at any time: what is already there is left alone. PYTHON names another
 # interpreter than python3. What cannot be had is named, and the rest goes on.
@@ -24,6 +25,7 @@ main() {
     make_venv
     install_requirements
     install_mysqlclient
+    case "${1:-}" in test | semantic) install_semantic ;; esac
     compile_messages
 }
 
@@ -148,6 +150,19 @@ install_mysqlclient() {
         without_mysql "the C compiler, pkg-config or the headers (default-libmysqlclient-dev) are missing"
     elif ! pip install "$pin"; then
         without_mysql "mysqlclient could not be built, see above"
+    fi
+}
+
+# Optional, and without wheels on some machines: everything else works without it.
+install_semantic() {
+    local wanted
+    wanted=$(cat requirements-semantic.txt "$0" | sha256sum)
+    [ "$(cat $STAMP-semantic 2>/dev/null)" = "$wanted" ] && return 0
+    say "installing the packages of the semantic scheme"
+    if pip install -r requirements-semantic.txt; then
+        echo "$wanted" >$STAMP-semantic
+    else
+        warn "the semantic scheme cannot be used: its packages could not be installed, see above"
     fi
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Runs the tests twice: all of them on SQLite, then those marked "database" on a private MariaDB.
+"""Runs the tests on SQLite, those marked "database" on a private MariaDB, those marked "semantic" at last.
 
 Arguments are passed on to pytest: scripts/test.py -k upload
 """
@@ -18,8 +18,12 @@ NO_TESTS = 5
 
 
 def main(arguments: list[str]) -> int:
-    """Run both passes, also when the first one fails, so that one run tells everything."""
-    statuses = [pass_on("SQLite", {}, arguments), on_mariadb(arguments)]
+    """Run all passes, also when the first one fails, so that one run tells everything."""
+    statuses = [
+        pass_on("SQLite", {}, ["-m", "not semantic", *arguments]),
+        on_mariadb(arguments),
+        pass_on("SQLite, semantic scheme", {}, ["-m", "semantic", *arguments]),
+    ]
     return next(filter(None, statuses), 0)
 
 

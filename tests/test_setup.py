@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def requirements() -> list[Requirement]:
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    names = ("requirements.txt", "requirements-semantic.txt")
+    lines = [line for name in names for line in (ROOT / name).read_text().splitlines()]
     return [Requirement(line) for line in lines if line and not line.startswith("#")]
 
 
@@ -40,7 +41,7 @@ def needs(requirement: Requirement) -> set[str]:
     """The names that a package asks for here, with the extras that are wanted of it."""
     try:
         lines = metadata.requires(requirement.name) or []
-    except metadata.PackageNotFoundError:  # mysqlclient, where it cannot be built
+    except metadata.PackageNotFoundError:  # mysqlclient and the semantic scheme may be missing
         return set()
     wanted = [Requirement(line) for line in lines]
     extras = requirement.extras or {""}
@@ -61,6 +62,7 @@ def test_setup_goes_on_where_nothing_can_be_installed(tmp_path):
     (tmp_path / "scripts").mkdir()
     shutil.copy(ROOT / "scripts" / "setup.sh", tmp_path / "scripts")
     (tmp_path / "requirements.txt").write_text("mysqlclient==2.3.2\n")
+    (tmp_path / "requirements-semantic.txt").write_text("")
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("bash", "cat", "dirname", "env", "find", "grep", "id", "rm", "sha256sum"):
