@@ -235,21 +235,69 @@ class UploadForm(forms.Form):
         self.fields["file"].widget.attrs["accept"] = ",".join(self.SUFFIXES)
 
     def clean_file(self) -> Any:
-        file = self.cleaned_data["file"]
-        limit = settings.NEWSDEDUP_UPLOAD_MB
-        if file.size > limit * 1024 * 1024:
-            raise forms.ValidationError(
-                _("The file is larger than %(limit)s MB. Split it, or ask the administrator."),
-                code="size",
-                params={"limit": limit},
-            )
-        if not file.name.lower().endswith(self.SUFFIXES):
-            raise forms.ValidationError(
-                _("“%(name)s” is neither CSV nor JSON lines. Save it as “CSV UTF-8” first."),
-                code="kind",
-                params={"name": file.name},
-            )
-        return file
+        return bounded_file(self.cleaned_data["file"], self.SUFFIXES)
+
+
+class ComparisonForm(forms.Form):
+    """Articles and labelled pairs of them, or neither: then the samples are compared."""
+
+    PAIR_SUFFIXES = (".csv", ".tsv", ".txt")
+
+    articles = forms.FileField(
+        label=_("File of articles"),
+        required=False,
+        max_length=255,
+        error_messages={"empty": _("The file is empty.")},
+    )
+    pairs = forms.FileField(
+        label=_("Labelled pairs"),
+        required=False,
+        max_length=255,
+        error_messages={"empty": _("The file is empty.")},
+    )
+    samples = forms.BooleanField(label=_("Use the samples of the project instead"), required=False)
+    # Of one showing of the form: sent twice, it is one comparison.
+    form = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def __init__(self, data: Any = None, files: Any = None) -> None:
+        super().__init__(data, files, label_suffix="", initial={"form": secrets.token_hex(16)})
+        self.fields["articles"].widget.attrs["accept"] = ",".join(UploadForm.SUFFIXES)
+        self.fields["pairs"].widget.attrs["accept"] = ",".join(self.PAIR_SUFFIXES)
+
+    def clean_articles(self) -> Any:
+        file = self.cleaned_data["articles"]
+        return file and bounded_file(file, UploadForm.SUFFIXES)
+
+    def clean_pairs(self) -> Any:
+        file = self.cleaned_data["pairs"]
+        return file and bounded_file(file, self.PAIR_SUFFIXES)
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if given.get("samples"):
+            return given | {"articles": None, "pairs": None}
+        for name in ("articles", "pairs"):
+            if not given.get(name) and name not in self.errors:
+                self.add_error(name, _("Choose a file."))
+        return given
+
+
+def bounded_file(file: Any, suffixes: tuple[str, ...]) -> Any:
+    """Raises ValidationError where the file is too large or of another kind."""
+    limit = settings.NEWSDEDUP_UPLOAD_MB
+    if file.size > limit * 1024 * 1024:
+        raise forms.ValidationError(
+            _("The file is larger than %(limit)s MB. Split it, or ask the administrator."),
+            code="size",
+            params={"limit": limit},
+        )
+    if not file.name.lower().endswith(suffixes):
+        raise forms.ValidationError(
+            _("“%(name)s” is neither CSV nor JSON lines. Save it as “CSV UTF-8” first."),
+            code="kind",
+            params={"name": file.name},
+        )
+    return file
 
 
 class ArticleField(forms.CharField):

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from articles.dedup import diff
 from articles.dedup.clean import drop_invisible, replace_surrogates, squeeze_spaces, strip_markup
-from articles.models import News, NewsCluster, NewsDecision, NewsLink, Upload
+from articles.models import News, NewsCluster, NewsDecision, NewsLink, SchemeComparison, Upload
 from articles.reasons import turned
 
 PAGE_SIZE = 50
@@ -314,6 +314,17 @@ def get_upload(pk: int) -> Upload:
 
 def find_upload(pk: int | None) -> Upload | None:
     return Upload.objects.filter(pk=pk).first() if pk else None
+
+
+# -- comparisons of schemes --------------------------------------------------------------------------------
+
+
+def comparison_list() -> QuerySet[SchemeComparison]:
+    return SchemeComparison.objects.select_related("user").defer("results")
+
+
+def get_comparison(pk: int) -> SchemeComparison:
+    return get_object_or_404(SchemeComparison.objects.select_related("user"), pk=pk)
 
 
 # -- pairs -------------------------------------------------------------------------------------------------

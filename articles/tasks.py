@@ -47,10 +47,11 @@ def import_upload(upload_id: int) -> None:
 
 @shared_task(expires=SWEEP_SECONDS)
 def sweep_uploads() -> None:
-    """Send again what nobody reads, and remove old files."""
-    from articles.services import uploads
+    """Send again what nobody reads or compares, and remove what is old."""
+    from articles.services import comparisons, uploads
 
     uploads.sweep()
+    comparisons.sweep()
 
 
 @shared_task(**RETRY)
@@ -59,3 +60,11 @@ def run_bulk(run_id: str) -> None:
     from articles.services import bulk
 
     bulk.run(run_id)
+
+
+@shared_task(**RETRY)
+def run_comparison(comparison_id: int) -> None:
+    """Compare the schemes on two files, as far as that is still to be done."""
+    from articles.services import comparisons
+
+    comparisons.run(comparison_id)

@@ -11,6 +11,7 @@ from articles.views import (
     pairs,
     preferences,
     regroup,
+    schemes,
     similar,
     story,
     uploads,
@@ -52,5 +53,10 @@ urlpatterns = [
     path("dashboard/", dashboard.dashboard, name="dashboard"),
     path("dashboard/audit/", dashboard.dashboard_audit, name="dashboard_audit"),
     path("dashboard/<slug:name>.svg", dashboard.dashboard_chart, name="dashboard_chart"),
+    path("schemes/", schemes.schemes, name="schemes"),
+    path("schemes/new/", schemes.schemes_create, name="schemes_create"),
+    path("schemes/<int:pk>/", schemes.schemes_detail, name="schemes_detail"),
+    path("schemes/<int:pk>/<slug:name>.svg", schemes.schemes_chart, name="schemes_chart"),
+    path("schemes/<int:pk>/figures.<slug:form>", schemes.schemes_file, name="schemes_file"),
     path("theme/", preferences.theme, name="theme"),
 ]

@@ -1,6 +1,7 @@
 from articles.models.audit import AuditSample
 from articles.models.bulk import BulkRun
 from articles.models.cluster import NewsCluster
+from articles.models.comparison import SchemeComparison
 from articles.models.day import DayCount
 from articles.models.decision import NewsDecision
 from articles.models.link import NewsLink
@@ -23,5 +24,6 @@ __all__ = [
     "NewsShingle",
     "NewsText",
     "ReviewItem",
+    "SchemeComparison",
     "Upload",
 ]

@@ -49,6 +49,13 @@ def send_bulk(run_id: str) -> bool:
     return _publish(tasks.run_bulk, run_id)
 
 
+def send_comparison(comparison_id: int) -> bool:
+    """Send a comparison of schemes to the workers now; tells whether the broker took it."""
+    from articles import tasks
+
+    return _publish(tasks.run_comparison, comparison_id)
+
+
 def forget_outage() -> None:
     """Try the broker again at the next send, however lately it failed."""
     _Outage.until = 0.0

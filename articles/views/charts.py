@@ -1,6 +1,7 @@
 """Numbers -> SVG, drawn on the server by pygal and shown by <img>: pages allow no style of its kind."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,8 @@ ALARM = 5
 @dataclass(frozen=True, slots=True)
 class Series:
     name: str
-    values: Sequence[float]
+    # None leaves a gap.
+    values: Sequence[float | None]
     # Which of the colours; None takes the next one.
     colour: int | None = None
 
@@ -59,6 +61,36 @@ def bars(
         y_labels=_ticks(top),
         range=(0, top),
         show_legend=len(series) > 1,
+        legend_at_bottom=True,
+        legend_at_bottom_columns=len(series),
+    )
+    return _draw(chart, series)
+
+
+def groups(labels: Sequence[str], series: Sequence[Series], theme: str = "", *, height: int = 260) -> bytes:
+    """Columns of shares, 0..1, side by side: one group for each label."""
+    chart = pygal.Bar(
+        _config(theme, series, lambda value: f"{value:.0%}"),
+        width=WIDTH,
+        height=height,
+        x_labels=list(labels),
+        y_labels=[0, 0.25, 0.5, 0.75, 1],
+        range=(0, 1),
+        legend_at_bottom=True,
+        legend_at_bottom_columns=len(series),
+    )
+    return _draw(chart, series)
+
+
+def lines(labels: Sequence[str], series: Sequence[Series], theme: str = "", *, height: int = 300) -> bytes:
+    """One line for each series over the labels; the scale is logarithmic, so all values are above 0."""
+    chart = pygal.Line(
+        _config(theme, series, lambda value: f"{value:,.6g}"),
+        width=WIDTH,
+        height=height,
+        x_labels=list(labels),
+        logarithmic=True,
+        y_labels=_powers(series),
         legend_at_bottom=True,
         legend_at_bottom_columns=len(series),
     )
@@ -113,10 +145,21 @@ def _tops(series: Sequence[Series]) -> list[float]:
     ]
 
 
-def _config(theme: str, series: Sequence[Series]) -> pygal.Config:
+def _powers(series: Sequence[Series]) -> list[float]:
+    """The powers of ten around all values."""
+    values = [value for part in series for value in part.values if value] or [1]
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    return [10.0**power for power in range(low, max(high, low + 1) + 1)]
+
+
+def _config(
+    theme: str,
+    series: Sequence[Series],
+    formatter: Callable[[float], str] = lambda value: f"{value:,.0f}",
+) -> pygal.Config:
     return pygal.Config(
         style=_style(series),
-        formatter=lambda value: f"{value:,.0f}",
+        formatter=formatter,
         css=["file://style.css", "file://graph.css", f"inline:{_css(theme)}"],
         js=[],
         no_prefix=True,

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from articles.models import BulkRun, NewsCluster, Upload
+from articles.models import BulkRun, NewsCluster, SchemeComparison, Upload
 from articles.services import uploads
 from tests.views.factories import NOON, make_cluster, make_decision
 
@@ -22,6 +22,7 @@ READERS = ("get", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL})
 EVERYBODY = {"stranger": MOVED, "nobody": MOVED, **dict.fromkeys(ROLES, MOVED)}
 EDITORS = ("post", {**EVERYBODY, "stranger": LOGIN, "nobody": FORBIDDEN, "viewer": FORBIDDEN})
 REVIEWERS = ("get", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL, "viewer": FORBIDDEN})
+CHIEFS = {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL, "viewer": FORBIDDEN, "editor": FORBIDDEN}
 TABLE: dict[str, tuple[str, dict[str, Any]]] = {
     "home": ("get", {**EVERYBODY, "stranger": LOGIN}),
     "desk": READERS,
@@ -56,6 +57,11 @@ TABLE: dict[str, tuple[str, dict[str, Any]]] = {
     "upload_create": ("post", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL, "viewer": FORBIDDEN}),
     "upload_rejects": ("get", {"stranger": LOGIN, "nobody": FORBIDDEN, **ALL, "viewer": FORBIDDEN}),
     "upload_retry": EDITORS,
+    "schemes": ("get", CHIEFS),
+    "schemes_create": ("post", CHIEFS),
+    "schemes_detail": ("get", CHIEFS),
+    "schemes_chart": ("get", CHIEFS),
+    "schemes_file": ("get", CHIEFS),
     "dashboard": READERS,
     "dashboard_audit": READERS,
     "dashboard_chart": READERS,
@@ -81,9 +87,18 @@ def an_upload() -> Upload:
     return upload
 
 
+def a_comparison() -> SchemeComparison:
+    """One that is done, of no scheme."""
+    results: dict[str, Any] = {"articles": 0, "pairs": 0, "labels": {}, "schemes": []}
+    return SchemeComparison.objects.create(name="a.csv", pairs_name="p.csv", state="done", results=results)
+
+
 def arguments(name: str, cluster: NewsCluster) -> list[Any]:
     if name in ("upload_detail", "upload_rejects", "upload_retry"):
         return [an_upload().pk]
+    if name in ("schemes_detail", "schemes_chart", "schemes_file"):
+        extra = {"schemes_chart": ["quality"], "schemes_file": ["csv"]}
+        return [a_comparison().pk, *extra.get(name, [])]
     lead, other = cluster.members.order_by("pk").values_list("pk", flat=True)
     if name in ("bulk_detail", "bulk_undo"):
         return [BulkRun.objects.create(subject="clusters", action="confirm", seen_at=NOON, state="undone").pk]
