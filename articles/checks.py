@@ -33,6 +33,39 @@ def hamming_messages(limit: int) -> list[CheckMessage]:
     ]
 
 
+@register(Tags.models)
+def check_semantic(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Switched on without what it needs, it would be silently off."""
+    from django.conf import settings
+
+    chosen = settings.NEWSDEDUP_SEMANTIC
+    if chosen == "off":
+        return []
+    from articles.services import semantic
+    from articles.vectors.embedders import INSTALL, KINDS
+
+    faults = []
+    if missing := semantic.missing_packages():
+        large = f" and pip install {chosen}" if chosen in ("sentence-transformers", "fastembed") else ""
+        faults.append(
+            (f"needs packages that are not installed: {', '.join(missing)}.", f"Run: {INSTALL}{large}")
+        )
+    if not settings.NEWSDEDUP_SEMANTIC_THRESHOLD and KINDS[chosen].threshold is None:
+        faults.append(
+            ("has no measured threshold.", "Set NEWSDEDUP_SEMANTIC_THRESHOLD, see docs/semantic.md")
+        )
+    if chosen == "http" and not (settings.NEWSDEDUP_SEMANTIC_URL and settings.NEWSDEDUP_SEMANTIC_MODEL):
+        faults.append(("needs a server.", "Set NEWSDEDUP_SEMANTIC_URL and NEWSDEDUP_SEMANTIC_MODEL"))
+    return [
+        Error(
+            f"NEWSDEDUP_SEMANTIC={chosen} {fault}",
+            hint=f"{hint}; or NEWSDEDUP_SEMANTIC=off",
+            id="newsdedup.E004",
+        )
+        for fault, hint in faults
+    ]
+
+
 @register(Tags.database)
 def check_charset(app_configs: Any, databases: Sequence[str] | None, **kwargs: Any) -> list[CheckMessage]:
     return [message for alias in databases or () for message in _charset(alias)]

@@ -37,6 +37,14 @@ def sweep() -> None:
     pipeline.deduplicate_pending(limit_seconds=SWEEP_SECONDS)
 
 
+@shared_task(expires=SWEEP_SECONDS)
+def suggest() -> None:
+    """Embed what is behind and suggest pairs to editors; in a queue of its own, so that nothing waits."""
+    from articles.services import semantic
+
+    semantic.sweep(limit_seconds=SWEEP_SECONDS)
+
+
 @shared_task(**RETRY)
 def import_upload(upload_id: int) -> None:
     """Store the articles of an uploaded file, as far as that is still to be done."""

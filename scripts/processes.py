@@ -10,6 +10,7 @@ Same arguments as honcho's: scripts/processes.py start worker beat
 import contextlib
 import os
 import signal
+import sys
 
 from honcho import command, manager
 from honcho.compat import ProcessManager
@@ -22,7 +23,14 @@ def ask_to_end(_: ProcessManager, pid: int) -> None:
         os.kill(pid, signal.SIGTERM)
 
 
+def chosen(arguments: list[str]) -> list[str]:
+    """All processes that are wanted: that of the semantic scheme only where it is on."""
+    off = os.environ.get("NEWSDEDUP_SEMANTIC", "off") == "off"
+    return [*arguments, "web", "worker", "beat"] if arguments == ["start"] and off else arguments
+
+
 if __name__ == "__main__":
+    sys.argv[1:] = chosen(sys.argv[1:])
     ProcessManager.terminate = ask_to_end
     manager.KILL_WAIT = PATIENCE_SECONDS
     # A closed terminal ends all, like Ctrl-C: the processes have sessions of their own.

@@ -9,6 +9,7 @@ from articles.models.lock import ClusterLock
 from articles.models.news import News, NewsShingle, NewsText
 from articles.models.passage import NewsPassage
 from articles.models.upload import Upload
+from articles.models.vector import NewsVector
 from articles.models.waiting import ReviewItem
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "NewsPassage",
     "NewsShingle",
     "NewsText",
+    "NewsVector",
     "ReviewItem",
     "SchemeComparison",
     "Upload",

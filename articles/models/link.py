@@ -18,6 +18,8 @@ class NewsLink(models.Model):
         FURNITURE = "furniture", _("shared furniture only")
         SUSPECT = "suspect", _("body does not fit the title")
         DISTINCT = "distinct", _("distinct")
+        # Only the semantic scheme says this, and it joins nothing: see services.semantic.
+        RELATED = "related", _("same event suggested")
         # Only a person says these:
         DUPLICATE = "duplicate", _("duplicate")
         SAME_EVENT = "same_event", _("same event, other report")

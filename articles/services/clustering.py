@@ -23,7 +23,7 @@ LINKS = """
     SELECT id, low_id, high_id, kind, status, score, unsure,
         CASE WHEN containment_low < containment_high THEN containment_low ELSE containment_high END,
         INSTR(reasons, '_differs"') > 0
-    FROM news_link WHERE low_id IN ({values})
+    FROM news_link WHERE low_id IN ({values}) AND kind <> 'related'
 """
 
 
@@ -385,8 +385,8 @@ def _with_pending_links(ids: set[int]) -> set[int]:
     found: set[int] = set()
     for side in ("low", "high"):
         for chunk in sql.chunks(sorted(ids), sql.CHUNK):
-            links = NewsLink.objects.filter(
-                status=NewsLink.Status.PENDING, **{f"{side}__in": chunk}
-            ).order_by()
-            found.update(links.values_list(f"{side}_id", flat=True))
+            links = NewsLink.objects.filter(status=NewsLink.Status.PENDING, **{f"{side}__in": chunk}).exclude(
+                kind=NewsLink.Kind.RELATED
+            )
+            found.update(links.order_by().values_list(f"{side}_id", flat=True))
     return found

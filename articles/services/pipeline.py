@@ -23,7 +23,7 @@ from articles.dedup.evidence import Evidence, Text, prepared
 from articles.dedup.fingerprint import Fingerprint, fingerprint, hamming_distance, md5, unsigned_to_signed
 from articles.dedup.rules import Rules
 from articles.dedup.verdict import Item, Verdict, is_distinct, judge
-from articles.models import ClusterLock, News, NewsLink, NewsShingle, NewsText
+from articles.models import ClusterLock, News, NewsLink, NewsShingle, NewsText, NewsVector
 from articles.services import candidates, clustering, furniture, repair, sql
 from articles.services.candidates import Found, Query
 from articles.services.furniture import FurnitureSet
@@ -265,6 +265,8 @@ def _linked(articles: Sequence[Article]) -> dict[int, set[int]]:
     linked: dict[int, set[int]] = defaultdict(set)
     if ids:
         links = NewsLink.objects.filter(Q(low__in=ids) | Q(high__in=ids)).order_by()
+        # Suggested by vectors: the judge has nothing to say of them.
+        links = links.exclude(kind=NewsLink.Kind.RELATED, locked=False)
         for low, high in links.values_list("low_id", "high_id"):
             linked[low].add(high)
             linked[high].add(low)
@@ -361,7 +363,7 @@ def _is_stale(link: NewsLink, linked: dict[int, set[int]], demoted: set[int]) ->
 
     A link that another process made since the look-up is neither.
     """
-    if link.locked:
+    if link.locked or link.kind == NewsLink.Kind.RELATED:
         return False
     if link.high_id in linked.get(link.low_id, ()):
         return True
@@ -447,6 +449,11 @@ def _mark_changed_texts(edited: Sequence[Article]) -> None:
         != (article.print.title_md5, article.print.content_md5)
     ]
     NewsLink.objects.filter(Q(low__in=ids) | Q(high__in=ids), locked=True).update(text_changed=True)
+    NewsVector.objects.filter(news__in=ids + _redated(edited)).delete()
+
+
+def _redated(edited: Sequence[Article]) -> list[int]:
+    return [article.id for article in edited if article.row.canonical_key != article.key]
 
 
 def _mark_done(articles: Sequence[Article]) -> None:

@@ -24,7 +24,7 @@ from articles.services import sql
 
 UNCERTAIN_DAYS = 3
 SPREAD_DAYS = 0.5
-# What a person could not tell comes again once what is easier has been done.
+# What a person could not tell, and what is only suggested, comes again once what is easier has been done.
 UNSURE_DAYS = -7
 CLAIM = timedelta(minutes=3)
 BATCH = 2_000
@@ -134,7 +134,7 @@ def _pairs(ids: Collection[int]) -> Iterator[Row]:
             "lead_id": left["id"],
             "other_id": right["id"],
             "kind": ReviewItem.CHANGED if link["text_changed"] else link["kind"],
-            "priority": priority(published, link["score"], size, link["unsure"]),
+            "priority": priority(published, link["score"], size, link["unsure"] or _is_related(link)),
             "score": link["score"],
             "size": size,
             "source": left["source"],
@@ -156,12 +156,17 @@ def _foremost(links: list[Row], ids: Collection[int]) -> Iterator[Row]:
     columns = [f"{side}__{name}" for side in SIDES for name in ("id", "cluster")]
     rejected = NewsLink.objects.filter(status=NewsLink.Status.REJECTED).order_by()
     met = {_between(link) for link in _touching(rejected, ids, *columns)}
-    for link in sorted(links, key=lambda link: (-link["score"], link["id"])):
+    # What the texts say comes before what is only suggested.
+    for link in sorted(links, key=lambda link: (_is_related(link), -link["score"], link["id"])):
         if link["text_changed"]:
             yield link
         elif (groups := _between(link)) not in met:
             met.add(groups)
             yield link
+
+
+def _is_related(link: Row) -> bool:
+    return bool(link["kind"] == NewsLink.Kind.RELATED)
 
 
 def _between(link: Row) -> frozenset[tuple[bool, int]]:

