@@ -36,7 +36,6 @@ MOST_OTHERS = 0.1
 OVERLAP = 0.03
 FIRST_DAY = date(2026, 1, 1)
 ADDED_AT_ONCE = 2_000
-ASKED = 500
 COUNT = 20
 
 
@@ -185,7 +184,7 @@ def synthetic(count: int, dimension: int, rng: np.random.Generator) -> tuple[Vec
     return unit(subjects[rng.integers(0, len(subjects), count)] + 0.5 * own), [*days]
 
 
-def measure(count: int, uri: str, dimension: int) -> None:
+def measure(count: int, questions: int, uri: str, dimension: int) -> None:
     rng = np.random.default_rng(1)
     vectors, days = synthetic(count, dimension, rng)
     with tempfile.TemporaryDirectory() as folder:
@@ -196,7 +195,7 @@ def measure(count: int, uri: str, dimension: int) -> None:
             size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
             print(f"{uri or 'FAISS'}: {count} vectors of {dimension} added in {seconds:.0f} s", end="")
             print(f", {size / 1e6:.0f} MB of files" if size else "", flush=True)
-            asked = rng.choice(count, min(ASKED, count), replace=False).tolist()
+            asked = rng.choice(count, min(questions, count), replace=False).tolist()
             for name, window in (("in the window", DEFAULT_RULES.window), ("of all days", None)):
                 ask(name, index, asked, vectors, days, window)
         finally:
@@ -250,6 +249,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--errors", action="store_true", help="print each wrong pair")
     parser.add_argument("--vectors", type=int, default=0, help="ask an index of so many")
+    parser.add_argument("--questions", type=int, default=500)
     parser.add_argument("--dimension", type=int, default=384)
     parser.add_argument("--uri", default="", help="of Milvus; its collection of synthetic vectors is cleared")
     arguments = parser.parse_args()
@@ -258,7 +258,7 @@ def main() -> None:
     if arguments.pairs:
         report(arguments)
     if arguments.vectors:
-        measure(arguments.vectors, arguments.uri, arguments.dimension)
+        measure(arguments.vectors, arguments.questions, arguments.uri, arguments.dimension)
 
 
 if __name__ == "__main__":
