@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,7 +57,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class Service:
+class Service(ABC):
     """A program in a temporary folder; as a context manager it runs from enter to exit."""
 
     name = "service"
@@ -68,19 +69,21 @@ class Service:
         self.process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
+    @abstractmethod
     def command(self) -> list[str]:
-        raise NotImplementedError
+        """The program and its arguments."""
 
     def environment(self) -> dict[str, str]:
         return dict(os.environ)
 
+    @abstractmethod
     def is_ready(self) -> bool:
-        raise NotImplementedError
+        """Whether it answers."""
 
-    def before_start(self) -> None:
+    def before_start(self) -> None:  # noqa: B027 - most need none
         """Prepare the folder."""
 
-    def after_start(self) -> None:
+    def after_start(self) -> None:  # noqa: B027 - most need none
         """Fill the running service."""
 
     def __enter__(self) -> Self:

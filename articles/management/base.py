@@ -55,7 +55,7 @@ def _judge_patiently(progress: Callable[[int], None]) -> int:
                 left = "What is left stays pending: manage.py dedup_all --resume goes on with it."
                 raise CommandError(f"The database gave up: {error}. {left}") from error
             connection.close()  # One that the server closed would fail for ever.
-            time.sleep(attempt)
+            time.sleep(attempt)  # A server that starts again needs a while, the longer the later.
     raise AssertionError
 
 

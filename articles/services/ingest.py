@@ -198,6 +198,7 @@ def _retried(write: Callable[[], T]) -> T:
         except (IntegrityError, OperationalError) as error:
             if attempt == ATTEMPTS or (nested and isinstance(error, OperationalError)):
                 raise
+        # By chance: two that were in each other's way would meet again after equal pauses.
         time.sleep(random.uniform(0, 0.05 * 2**attempt))
     raise AssertionError
 
