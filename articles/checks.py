@@ -42,7 +42,8 @@ def check_semantic(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if chosen == "off":
         return []
     from articles.services import semantic
-    from articles.vectors.embedders import INSTALL, KINDS
+    from articles.vectors.embedders import KINDS
+    from articles.vectors.extra import INSTALL
 
     faults = []
     if missing := semantic.missing_packages():

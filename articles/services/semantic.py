@@ -14,34 +14,36 @@ from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from articles.dedup.clean import clean_body, clean_title
 from articles.dedup.evidence import prepared
 from articles.dedup.verdict import Item, Verdict
 from articles.models import ClusterLock, News, NewsLink, NewsText, NewsVector
 from articles.services import furniture, queue, sql
 from articles.services.candidates import dated
+from articles.services.patience import Patience
 from articles.services.rules import current_rules
 from articles.vectors import embedders, indexes
-from articles.vectors.embedders import Embedder, EmbeddingError, Vectors
-from articles.vectors.indexes import IndexFailureError, VectorIndex
-from articles.vectors.scheme import suggestion
+from articles.vectors.embedders import Embedder, Vectors
+from articles.vectors.extra import UnavailableError
+from articles.vectors.indexes import Near, VectorIndex
+from articles.vectors.scheme import NEIGHBOURS, SHORTEST, suggestion
 
 logger = logging.getLogger(__name__)
 
 Pair = tuple[int, int]
 OFF = "off"
 BATCH = 64
-NEIGHBOURS = 20
+# Seconds that a page waits.
+PATIENCE = 3.0
 SYNC_ROWS = 2_000
 DISCARDED_AT_ONCE = 5_000
-UNAVAILABLE = (EmbeddingError, IndexFailureError)
 
 
 class _Article(NamedTuple):
@@ -69,15 +71,26 @@ def missing_packages() -> list[str]:
     ]
 
 
-def nearest(title: str, content: str, count: int = NEIGHBOURS) -> dict[int, float]:
-    """Article -> cosine, of the stored articles nearest to a text as it came in, whatever their dates.
+def nearest(title: str, body: str, count: int = NEIGHBOURS) -> dict[int, float]:
+    """Article -> cosine, of the stored articles nearest to a cleaned text, whatever their dates.
+
+    At most `count`, and only those that reach the threshold; it takes no longer than a page may wait.
 
     Raises:
-        EmbeddingError, IndexFailureError: the embedder or the index cannot be used at present.
+        UnavailableError: the embedder or the index cannot be used, is lost, or does not answer in time.
     """
-    text = embedders.passage(clean_title(title), clean_body(content))
-    vector = _embedder().embed([text])[0]
-    near = dict(_index().nearest(vector, count)[:count])
+    text = embedders.passage(title, body)
+    if len(text) < SHORTEST:
+        return {}
+    try:
+        hits = _patience.call(lambda: _look_up(text, count), PATIENCE)
+    except UnavailableError:
+        raise
+    except Exception as error:  # Each library raises its own.
+        raise UnavailableError(f"{type(error).__name__}: {error}") from error
+    if not hits and _current().exists():
+        raise UnavailableError("The index is empty; the next sweep fills it.")
+    near = {pk: similarity for pk, similarity in hits if similarity >= threshold()}
     owners = NewsVector.objects.filter(pk__in=near).values_list("pk", "news_id")
     return {news: near[pk] for pk, news in owners}
 
@@ -102,7 +115,8 @@ def sweep(limit_seconds: float) -> int:
             while monotonic() - started < limit_seconds and (rows := list(_behind()[:BATCH])):
                 done += _embed(rows, index)
                 _ask(index)
-        except UNAVAILABLE as error:
+            _remember(index)
+        except UnavailableError as error:
             logger.warning("No suggestions for now: %s", error)
     return done
 
@@ -116,42 +130,72 @@ def rebuild() -> int:
     """Make the index anew from the stored vectors; returns how many it holds.
 
     Raises:
-        EmbeddingError, IndexFailureError: the embedder or the index cannot be used.
+        UnavailableError: the embedder or the index cannot be used.
     """
     index = _index()
     index.clear()
     sync(index)
-    return len(index.ids())
+    return index.count()
 
 
 def sync(index: VectorIndex) -> None:
-    """Bring the index in line with the table, whatever was lost, deleted or half done."""
+    """Bring the index in line with the table, whatever was lost, deleted or half done.
+
+    All numbers are compared only where something changed since they last agreed.
+    """
+    stored = _stored()
+    if _agreed.get(index) == stored and index.count() == stored[0]:
+        return
     wanted = np.array(sorted(_current().values_list("pk", flat=True)), np.int64)
     known = index.ids()
     index.remove(np.setdiff1d(known, wanted).tolist())
     missing = np.setdiff1d(wanted, known).tolist()
     for chunk in sql.chunks(missing, SYNC_ROWS):
         _add(index, list(_current().filter(pk__in=chunk)))
+    _remember(index)
+
+
+def _look_up(text: str, count: int) -> Near:
+    vector = _embedder().embed([text])[0]
+    return _index().nearest(vector, count)[:count]
+
+
+_patience = Patience()
+
+
+# How many vectors the table had and the last one's number, when an index held the same numbers.
+_agreed: WeakKeyDictionary[VectorIndex, tuple[int, int]] = WeakKeyDictionary()
+
+
+def _stored() -> tuple[int, int]:
+    """Numbers only grow and vectors never change: so these two change whenever a vector comes or goes."""
+    found = _current().aggregate(count=Count("pk"), last=Max("pk"))
+    return found["count"], found["last"] or 0
+
+
+def _remember(index: VectorIndex) -> None:
+    """After a comparison, and after additions to both: where one has lost something the counts differ."""
+    stored = _stored()
+    if index.count() == stored[0]:
+        _agreed[index] = stored
 
 
 # --- vectors ----------------------------------------------------------------------------------------------
 
 
 def _embedder() -> Embedder:
-    return _made(
-        settings.NEWSDEDUP_SEMANTIC,
-        embedders.Options(
-            model=settings.NEWSDEDUP_SEMANTIC_MODEL,
-            url=settings.NEWSDEDUP_SEMANTIC_URL,
-            key=settings.NEWSDEDUP_SEMANTIC_KEY,
-            batch=settings.NEWSDEDUP_SEMANTIC_BATCH,
-            timeout=settings.NEWSDEDUP_SEMANTIC_TIMEOUT,
-            retries=settings.NEWSDEDUP_SEMANTIC_RETRIES,
-        ),
+    return embedders.shared(settings.NEWSDEDUP_SEMANTIC, _options())
+
+
+def _options() -> embedders.Options:
+    return embedders.Options(
+        model=settings.NEWSDEDUP_SEMANTIC_MODEL,
+        url=settings.NEWSDEDUP_SEMANTIC_URL,
+        key=settings.NEWSDEDUP_SEMANTIC_KEY,
+        batch=settings.NEWSDEDUP_SEMANTIC_BATCH,
+        timeout=settings.NEWSDEDUP_SEMANTIC_TIMEOUT,
+        retries=settings.NEWSDEDUP_SEMANTIC_RETRIES,
     )
-
-
-_made = lru_cache(1)(embedders.make)
 
 
 def _index() -> VectorIndex:
@@ -190,7 +234,8 @@ def _discard() -> None:
     oldest = timezone.now() - timedelta(days=settings.NEWSDEDUP_SEMANTIC_DAYS)
     for gone in (other, Q(news__published_at__lt=oldest)):
         ids = list(NewsVector.objects.filter(gone).values_list("pk", flat=True)[:DISCARDED_AT_ONCE])
-        NewsVector.objects.filter(pk__in=ids).delete()
+        if ids:
+            NewsVector.objects.filter(pk__in=ids).delete()
 
 
 def _embed(rows: Sequence[News], index: VectorIndex) -> int:

@@ -18,6 +18,7 @@ from articles.dedup.diff import DEL, FACT, INS, Span
 from articles.models import NewsLink, Upload
 from articles.selectors import PairLink
 from articles.services import health, uploads
+from articles.services.similar import Similar
 
 register = template.Library()
 
@@ -187,6 +188,24 @@ def percent(share: float | None) -> str:
 @register.filter
 def score(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
+
+
+@register.filter
+def routes(similar: Similar) -> str:
+    """By what an article was found."""
+    found, shared = [], similar.match.shared_hashes
+    if similar.match.same_title:
+        found.append(_("the same title"))
+    if shared:
+        found.append(
+            ngettext("%(number)s shared hash", "%(number)s shared hashes", shared) % {"number": shared}
+        )
+    if similar.match.near_simhash:
+        found.append(_("SimHash at distance %(distance)s") % {"distance": similar.hamming})
+    if similar.cosine is not None:
+        # A model's cosines differ in the third digit.
+        found.append(_("meaning, cosine %(cosine)s") % {"cosine": f"{similar.cosine:.3f}"})
+    return " · ".join(found)
 
 
 @register.filter

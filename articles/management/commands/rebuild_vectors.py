@@ -5,6 +5,7 @@ from django.utils.translation import gettext
 
 from articles.management.base import ServiceCommand
 from articles.services import semantic
+from articles.vectors.extra import UnavailableError
 
 
 class Command(ServiceCommand):
@@ -18,7 +19,7 @@ class Command(ServiceCommand):
             )
         try:
             count = semantic.rebuild()
-        except semantic.UNAVAILABLE as error:
+        except UnavailableError as error:
             raise CommandError(str(error)) from None
         said = gettext("%(count)s vectors in the index, %(behind)s articles have none yet.")
         found = {"vectors": count, "behind": semantic.behind()}
