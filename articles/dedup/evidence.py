@@ -9,13 +9,15 @@ from rapidfuzz import fuzz
 
 from articles.dedup import tokens
 from articles.dedup.clean import SENTENCE_END, skeleton
-from articles.dedup.fingerprint import Hashes, shingle_hashes
+from articles.dedup.fingerprint import Hashes, shingle_hashes, unique
 from articles.dedup.furniture import EMPTY, Furniture
 
 GRAM = 5
 # Longer texts are compared by their first characters: a bound on time, far beyond any news story.
 COMPARED = 50_000
 LEAD = 200
+# Hashes that are looked for first.
+SAMPLE = 64
 # A stretch of the longer text that holds the shorter may be longer than it by one part in so many.
 STRETCH = 7
 
@@ -57,11 +59,11 @@ class Text:
     @cached_property
     def grams(self) -> Hashes:
         """The different ones of them, ascending."""
-        return _unique(self.shingles)
+        return unique(self.shingles)
 
     @cached_property
     def lead_grams(self) -> Hashes:
-        return _unique(self.shingles[: LEAD - GRAM + 1])
+        return unique(self.shingles[: LEAD - GRAM + 1])
 
     @cached_property
     def title_words(self) -> dict[str, int]:
@@ -149,10 +151,19 @@ class Evidence:
         return self.shorter / self.longer if self.longer else 1.0
 
 
-def containment(left: Text, right: Text) -> float:
-    """The share of either body's shingles that stands in the other, whichever is more, 0..1."""
-    fewer = min(len(left.grams), len(right.grams))
-    return _shared(left.grams, right.grams) / fewer if fewer else 0.0
+def shares_less(left: Text, right: Text, floor: float) -> bool:
+    """Whether less than `floor` (0..1) of either body's shingles stands in the other.
+
+    First the 64 smallest hashes of the shorter text, which are a random sample of it, are looked for: where
+    half of all are shared, less than 8 of these are in one pair out of 10**10.
+    """
+    fewer, more = sorted((left.grams, right.grams), key=len)
+    if not len(fewer):
+        return floor > 0
+    sample = fewer[:SAMPLE]
+    if np.count_nonzero(_is_in(sample, more)) < floor * len(sample) / 4:
+        return True
+    return _shared(fewer, more) < floor * len(fewer)
 
 
 def gather(left: Text, right: Text, floor: float = 0.0) -> Evidence:
@@ -208,12 +219,6 @@ def _placement(left: Text, right: Text) -> tuple[float, float, float]:
 def _is_in(hashes: Hashes, known: Hashes) -> NDArray[np.bool_]:
     """Which of the hashes are among the known ones, which are ascending."""
     return known.take(known.searchsorted(hashes), mode="clip") == hashes
-
-
-def _unique(hashes: Hashes) -> Hashes:
-    """np.unique without its checks, which take longer than the sorting."""
-    ordered = np.sort(hashes)
-    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
 
 
 def _shared(left: Hashes, right: Hashes) -> int:

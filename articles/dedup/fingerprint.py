@@ -161,10 +161,16 @@ def sketch(bare_title: str, bare_body: str) -> tuple[int, ...]:
         hashes = shingle_hashes(bare_body, SHINGLE)
     else:
         hashes = shingle_hashes(bare_title + bare_body, TITLE_SHINGLE)
-    small = np.unique(hashes[hashes < SKETCH_THRESHOLD])
+    small = unique(hashes[hashes < SKETCH_THRESHOLD])
     if len(small) >= SKETCH_SIZE:
         return tuple(small[:LONGEST_SKETCH].tolist())
-    return tuple(np.unique(hashes)[:SKETCH_SIZE].tolist())
+    return tuple(unique(hashes)[:SKETCH_SIZE].tolist())
+
+
+def unique(hashes: Hashes) -> Hashes:
+    """The different hashes, ascending: np.unique without its checks, which take longer than the sorting."""
+    ordered = np.sort(hashes)
+    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
 
 
 def shingle_hashes(text: str, size: int) -> Hashes:

@@ -20,29 +20,35 @@ SHORTEST = 8
 STORIES = 5
 # Headlines that share less of their weighted words, in 0..1, are of unrelated stories.
 RELATED = 0.15
-# Passages are measured again with each crowd. What is remembered of them must not be long (characters).
+# Passages in force are looked at with each batch. What is remembered of them must not be long (characters).
 CACHED_PASSAGE = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Furniture:
-    """Hashes of passages that are no part of any story, and a version that changes with them."""
+    """Passages that are no part of any story, by letters and digits; a version that changes with them."""
 
-    hashes: frozenset[int] = field(default=frozenset(), compare=False)
+    passages: frozenset[str] = field(default=frozenset(), compare=False)
     version: str = ""
 
     @classmethod
-    def of(cls, hashes: Iterable[int]) -> "Furniture":
-        known = frozenset(hashes)
-        digest = hashlib.md5(repr(sorted(known)).encode(), usedforsecurity=False)
-        return cls(known, digest.hexdigest()[:8] if known else "")
+    def of(cls, passages: Iterable[str]) -> "Furniture":
+        return cls._of_bare(frozenset(filter(None, map(_bare, passages))))
+
+    @classmethod
+    def _of_bare(cls, passages: frozenset[str]) -> "Furniture":
+        digest = hashlib.md5("\n".join(sorted(passages)).encode("utf-8", "replace"), usedforsecurity=False)
+        return cls(passages, digest.hexdigest()[:8] if passages else "")
+
+    def __or__(self, other: "Furniture") -> "Furniture":
+        return self._of_bare(self.passages | other.passages)
 
     def strip(self, body: str) -> str:
         """A cleaned body without its furniture; as it is where it has none."""
-        if not self.hashes or self.hashes.isdisjoint(map(_hash, skeletons(body))):
+        if not self.passages or self.passages.isdisjoint(skeletons(body)):
             return body
         lines = (
-            " ".join(part for part in split(line) if passage_hash(part) not in self.hashes)
+            " ".join(part for part in split(line) if skeleton(part) not in self.passages)
             for line in body.split("\n")
         )
         return "\n".join(line for line in lines if line)
@@ -62,13 +68,24 @@ class Sample(NamedTuple):
 
 @dataclass(slots=True)
 class Passage:
-    """A recurring passage as it is written, how many articles have it, and those of unrelated stories."""
+    """A recurring passage, the first that has it, how many do, and those of unrelated stories."""
 
-    text: str
-    hash: int
+    bare: str
+    first: Sample
     articles: int = 0
     sources: set[str] = field(default_factory=set)
     stories: list[tuple[str, Mapping[str, int]]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The passage as it is written."""
+        return next((part for part in split(self.first.body) if skeleton(part) == self.bare), self.bare)
+
+    @property
+    def hash(self) -> int:
+        """0 .. 2**63 - 1, of letters and digits alone: a signed 64-bit column holds it."""
+        digest = hashlib.blake2b(self.bare.encode("utf-8", "replace"), digest_size=8).digest()
+        return int.from_bytes(digest, "big") >> 1
 
     @property
     def is_furniture(self) -> bool:
@@ -78,21 +95,23 @@ class Passage:
 def learn(samples: Iterable[Sample]) -> list[Passage]:
     """Passages that stand in at least five unrelated stories, the most frequent first.
 
-    Memory grows with the passages of the samples, about 200 bytes each: 20,000 articles at a time are plenty.
+    Memory grows with the passages of the samples, about 300 bytes each: 20,000 articles at a time are plenty.
     """
-    bodies = [
-        (sample, {passage_hash(part): part for part in split(sample.body) if _says_enough(part)})
-        for sample in samples
-    ]
-    counts = Counter(key for _, passages in bodies for key in passages)
-    found: dict[int, Passage] = {}
+    bodies = [(sample, _long_enough(sample.body)) for sample in samples]
+    counts = Counter(bare for _, passages in bodies for bare in passages)
+    found: dict[str, Passage] = {}
     for sample, passages in bodies:
-        if recurring := [key for key in passages if counts[key] >= STORIES]:
+        if recurring := [bare for bare in passages if counts[bare] >= STORIES]:
             words = tokens.weighted_words(sample.title)
-            for key in recurring:
-                _note(found.setdefault(key, Passage(passages[key], key)), sample, words)
+            for bare in recurring:
+                _note(found.setdefault(bare, Passage(bare, sample)), sample, words)
     furniture = [passage for passage in found.values() if passage.is_furniture]
-    return sorted(furniture, key=lambda passage: (-passage.articles, passage.text))
+    return sorted(furniture, key=lambda passage: (-passage.articles, passage.bare))
+
+
+def _long_enough(body: str) -> list[str]:
+    """The letters and digits of the different passages that say enough, in order."""
+    return list(dict.fromkeys(bare for bare in skeletons(body) if len(bare) >= SHORTEST))
 
 
 def _note(passage: Passage, sample: Sample, words: Mapping[str, int]) -> None:
@@ -107,31 +126,11 @@ def split(text: str) -> Iterator[str]:
     return (part for part in map(str.strip, SENTENCE_END.split(text)) if part)
 
 
-def passage_hash(passage: str) -> int:
-    """0 .. 2**63 - 1, of letters and digits alone: a signed 64-bit column holds it."""
-    return _measured(passage)[0]
+def _bare(passage: str) -> str:
+    return (_bare_cached if len(passage) <= CACHED_PASSAGE else skeleton)(passage)
 
 
-def _measured(passage: str) -> tuple[int, int]:
-    return (_measure_cached if len(passage) <= CACHED_PASSAGE else _measure)(passage)
-
-
-def _measure(passage: str) -> tuple[int, int]:
-    """Hash and length of a passage's letters and digits."""
-    bare = skeleton(passage)
-    return _hash(bare), len(bare)
-
-
-def _hash(bare: str) -> int:
-    digest = hashlib.blake2b(bare.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1
-
-
-_measure_cached = lru_cache(1 << 15)(_measure)
-
-
-def _says_enough(passage: str) -> bool:
-    return _measured(passage)[1] >= SHORTEST
+_bare_cached = lru_cache(1 << 15)(skeleton)
 
 
 def _related(story: str, words: Mapping[str, int], passage: Passage) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from articles.dedup.evidence import Evidence, Text, containment, gather
+from articles.dedup.evidence import Evidence, Text, gather, shares_less
 from articles.dedup.facts import Difference, differences
 from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.scoring import likelihood
@@ -68,10 +68,10 @@ def within(left: datetime | None, right: datetime | None, window: timedelta) -> 
 def is_distinct(left: Item, right: Item, rules: Rules = DEFAULT_RULES) -> bool:
     """Whether `judge` would find two bodies that share next to nothing, as with nearly all candidates.
 
-    True only where its kind is distinct, and then in a third of its time.
+    True only where its kind is distinct, and then in a sixth of its time.
     """
     one, other = left.text.bare_body, right.text.bare_body
-    return bool(one and other) and one != other and containment(left.text, right.text) < rules.floor
+    return bool(one and other) and one != other and shares_less(left.text, right.text, rules.floor)
 
 
 def judge(left: Item, right: Item, rules: Rules = DEFAULT_RULES) -> Verdict:

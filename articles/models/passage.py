@@ -13,7 +13,7 @@ class NewsPassage(models.Model):
         APPROVED = "approved", _("approved, applied")
         REJECTED = "rejected", _("rejected, not applied")
 
-    # Of the letters and digits alone, see dedup.furniture.passage_hash.
+    # Of the letters and digits alone, see dedup.furniture.Passage.
     hash = models.BigIntegerField(unique=True, editable=False)
     text = models.TextField(_("passage"), editable=False)
     # Applied to this source's articles alone; '' where several sources, or one that is not named, have it.

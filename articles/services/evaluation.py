@@ -249,7 +249,7 @@ def _read_items(path: Path, wanted: set[str]) -> dict[str, Item]:
             samples.append(Sample(title, body, "", payload.source))
             if payload.external_id in wanted:
                 cleaned[payload.external_id] = (title, body, payload.source, payload.published_at)
-    furniture = Furniture.of(passage.hash for passage in learn(samples))
+    furniture = Furniture.of(passage.text for passage in learn(samples))
     return {
         name: Item(Text(title, body, furniture), source, published)
         for name, (title, body, source, published) in cleaned.items()

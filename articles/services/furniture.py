@@ -14,7 +14,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from articles.dedup.cluster import Member
-from articles.dedup.furniture import EMPTY, STORIES, Furniture, Passage, Sample, learn
+from articles.dedup.furniture import STORIES, Furniture, Passage, Sample, learn
 from articles.models import News, NewsPassage, NewsText
 from articles.services import sql
 from articles.services.dispatch import enqueue
@@ -33,23 +33,25 @@ SCAN = 2_000
 class FurnitureSet:
     """The passages in force, by source; '' holds those of all sources."""
 
-    def __init__(self, rows: Iterable[tuple[int, str]]) -> None:
-        by_source: dict[str, set[int]] = defaultdict(set)
-        for value, source in rows:
-            by_source[source].add(value)
-        self._everywhere = Furniture.of(by_source.pop("", ()))
-        self._of_source = {
-            source: Furniture.of(hashes | self._everywhere.hashes) for source, hashes in by_source.items()
-        }
+    def __init__(self, rows: Iterable[tuple[str, str]]) -> None:
+        self._passages: dict[str, list[str]] = defaultdict(list)
+        for passage, source in rows:
+            self._passages[source].append(passage)
+        self._everywhere = Furniture.of(self._passages.pop("", ()))
+        self._of_source: dict[str, Furniture] = {}
 
     def of(self, source: str) -> Furniture:
-        return self._of_source.get(source, self._everywhere) or EMPTY
+        if source not in self._passages:
+            return self._everywhere
+        if source not in self._of_source:
+            self._of_source[source] = self._everywhere | Furniture.of(self._passages[source])
+        return self._of_source[source]
 
 
 def current() -> FurnitureSet:
     """What is in force now; one small query."""
     rows = NewsPassage.objects.exclude(state=NewsPassage.State.REJECTED).order_by()
-    return FurnitureSet(rows.values_list("hash", "source"))
+    return FurnitureSet(rows.values_list("text", "source"))
 
 
 def learn_from(crowds: Collection[frozenset[int]], members: dict[int, Member]) -> int:
