@@ -42,7 +42,6 @@ def check_semantic(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if chosen == "off":
         return []
     from articles.services import semantic
-    from articles.vectors.embedders import KINDS
     from articles.vectors.extra import INSTALL
 
     faults = []
@@ -51,7 +50,7 @@ def check_semantic(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         faults.append(
             (f"needs packages that are not installed: {', '.join(missing)}.", f"Run: {INSTALL}{large}")
         )
-    if not settings.NEWSDEDUP_SEMANTIC_THRESHOLD and KINDS[chosen].threshold is None:
+    if not semantic.has_threshold():
         faults.append(
             ("has no measured threshold.", "Set NEWSDEDUP_SEMANTIC_THRESHOLD, see docs/semantic.md")
         )

@@ -12,7 +12,7 @@ from django.utils import translation
 from articles.schemes import growth
 from articles.schemes.base import Article
 from articles.schemes.growth import Cost, estimated, grown
-from articles.schemes.registry import available, named
+from articles.schemes.registry import available
 from articles.services import comparison, evaluation
 from articles.services.comparison import Outcome
 from tests.stories import BODY, SAMPLES, TITLE
@@ -27,6 +27,10 @@ OTHER = Article("c", "江城港口吞吐量创新高", "江城港上月吞吐量
 def english():
     with translation.override("en"):
         yield
+
+
+def named(name):
+    return {scheme.name: scheme for scheme in available()}[name]
 
 
 def output(*arguments):
@@ -92,6 +96,7 @@ def test_cost_is_measured_in_a_process_of_its_own(tmp_path):
     found = growth.cost(named("sequence"), 30, path, 120)
     assert (found.articles, found.measured) == (30, True)
     assert found.seconds > 0
+    assert found.memory is not None
     assert found.memory >= 0
 
 
@@ -119,6 +124,35 @@ def test_sizes_beyond_a_scheme_are_estimated_and_marked(tmp_path, monkeypatch):
 
 
 # --- figures ----------------------------------------------------------------------------------------------
+
+
+def test_a_scheme_that_takes_too_long_for_all_sizes_is_measured_at_a_smaller_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(type(named("sequence")), "most", 20)
+    path = tmp_path / "articles.jsonl"
+    growth.write_articles(path, [COPY, OTHER])
+    costs = list(comparison._costs(named("sequence"), (40, 80), path, 120))
+    assert [(cost.articles, cost.measured) for cost in costs] == [(40, False), (80, False)]
+    assert costs[1].seconds > costs[0].seconds > 0
+    assert [cost.memory for cost in costs] == [None, None]
+    assert list(comparison._costs(named("sequence"), (), path, 120)) == []
+
+
+def test_pairs_that_there_is_no_time_for_are_left_out_evenly():
+    labelled = comparison.read(SAMPLES / "news.csv", SAMPLES / "pairs.csv")
+    found = comparison.quality(named("md5"), labelled, seconds=0)
+    assert found["pairs"] == 1 < len(labelled.pairs)
+    every = comparison.quality(named("md5"), labelled)
+    assert every["pairs"] == len(labelled.pairs)
+    # The file has them by label; the first half of those that are taken does not.
+    half = [outcome.label for outcome in comparison.judge_by(named("md5"), labelled)][: every["pairs"] // 2]
+    assert set(half) == every["by_label"].keys()
+
+
+def test_the_judge_asks_about_what_it_queues():
+    labelled = comparison.read(SAMPLES / "news.csv", SAMPLES / "pairs.csv")
+    outcomes = comparison.judge_by(named("judge"), labelled)
+    assert any(outcome.queued for outcome in outcomes if outcome.label == "U")
+    assert not any(outcome.queued and outcome.folds for outcome in outcomes)
 
 
 def test_figures_by_hand():
@@ -175,7 +209,8 @@ def test_a_table_and_a_csv_of_all_schemes(tmp_path):
     text = output(*FILES, "--sizes", 10, "--output", path)
     assert text.startswith("212 articles, 218 labelled pairs\n")
     for name in NAMES:
-        assert text.count(f"\n{name} ") == 2
+        # Of the judge alone it says what is queued.
+        assert text.count(f"\n{name} ") == 2 + (name == "judge")
     rows = list(csv.DictReader(path.open(encoding="utf-8", newline="")))
     assert [row["scheme"] for row in rows if row["precision"]] == NAMES
     assert [row["measured"] for row in rows if row["articles"]] == ["true"] * 5

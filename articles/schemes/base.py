@@ -25,11 +25,13 @@ class Scheme(ABC):
         name: by which commands and results know it.
         most: articles beyond which it is not run, its cost is then extrapolated; None: any number.
         power: of the number of articles its cost grows with, where that cannot be measured.
+        suggests: whether it folds nothing and only asks a person.
     """
 
     name: str
     most: int | None = None
     power: float = 1.0
+    suggests: bool = False
 
     @abstractmethod
     def prepare(self, article: Article) -> Any:
@@ -39,9 +41,16 @@ class Scheme(ABC):
     def folds(self, one: Any, other: Any) -> bool:
         """Whether two prepared articles are one."""
 
+    def queues(self, one: Any, other: Any) -> bool:
+        """Whether a person is asked about two prepared articles."""
+        return False
+
     @abstractmethod
     def pairs(self, articles: Sequence[Article]) -> Iterator[tuple[int, int]]:
-        """The pairs it finds among articles, by their places; a pair may be left out that others imply."""
+        """The pairs it folds (or suggests) among articles, by their places.
+
+        A pair may be left out that others imply.
+        """
 
 
 def cleaned(title: str, content: str) -> tuple[str, str]:

@@ -1,12 +1,14 @@
 """What a scheme costs: time and memory of finding all pairs among so many articles, in a process of its own.
 
-    python -m articles.schemes.growth NAME SIZE ARTICLES.jsonl
+    python -m articles.schemes.growth SIZE ARTICLES.jsonl < SCHEME
 
-prints one JSON object. A process of its own has a peak of memory of its own, and can be ended.
+prints one JSON object; the scheme is pickled. A process of its own has a peak of memory of its own, and can
+be ended.
 """
 
 import json
 import math
+import pickle
 import random
 import resource
 import subprocess
@@ -21,7 +23,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from articles.schemes.base import Article, Scheme
-from articles.schemes.registry import named
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SIZES = (1_000, 5_000, 20_000)
@@ -31,11 +32,11 @@ FIRST, LAST = "\u4e00", "\u9fff"
 
 
 class Cost(NamedTuple):
-    """seconds on the wall, memory in MB beyond that of the articles; measured, or else estimated."""
+    """seconds on the wall; memory in MB beyond that of the articles, None: unknown; measured or estimated."""
 
     articles: int
     seconds: float
-    memory: float
+    memory: float | None
     measured: bool
 
 
@@ -83,9 +84,13 @@ def _exchange(alphabet: Sequence[str], number: int) -> dict[int, str]:
 
 def cost(scheme: Scheme, size: int, path: Path, seconds: float) -> Cost | None:
     """Measured in a process of its own; None where it takes longer than so many seconds, or fails."""
-    command = [sys.executable, "-m", "articles.schemes.growth", scheme.name, str(size), str(path)]
+    command = [sys.executable, "-m", "articles.schemes.growth", str(size), str(path)]
+    # Not as an argument, which others on the machine can read: it may hold a server's key.
+    given = pickle.dumps(scheme)
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=seconds, check=True)
+        done = subprocess.run(
+            command, cwd=ROOT, input=given, capture_output=True, timeout=seconds, check=True
+        )
     except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
         return None
     found = json.loads(done.stdout)
@@ -105,7 +110,8 @@ def estimated(size: int, known: Sequence[Cost], power: float) -> Cost | None:
         slope = math.log(last.seconds / before.seconds) / math.log(last.articles / before.articles)
         power = min(2.0, max(power, slope))
     times = size / last.articles
-    return Cost(size, round(last.seconds * times**power, 3), round(last.memory * times, 1), False)
+    memory = None if last.memory is None else round(last.memory * times, 1)
+    return Cost(size, round(last.seconds * times**power, 3), memory, False)
 
 
 def write_articles(path: Path, articles: Iterable[Article]) -> None:
@@ -125,7 +131,7 @@ def _read_articles(path: Path, size: int) -> list[Article]:
 
 
 def _measure(scheme: Scheme, articles: Sequence[Article]) -> dict[str, Any]:
-    # Dictionaries are loaded once in the life of a process.
+    # Dictionaries and models are loaded once in the life of a process.
     list(scheme.pairs([Article("1", "央行宣布降准", "央行今天宣布降准。")] * 2))
     _forget_peak()
     before = _peak()
@@ -151,9 +157,10 @@ def _peak() -> float:
 
 
 def main() -> None:
-    name, size, path = sys.argv[1:]
+    size, path = sys.argv[1:]
+    scheme = pickle.load(sys.stdin.buffer)
     articles = grown(_read_articles(Path(path), int(size)), int(size))
-    print(json.dumps(_measure(named(name), articles)))
+    print(json.dumps(_measure(scheme, articles)))
 
 
 if __name__ == "__main__":

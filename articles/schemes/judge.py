@@ -22,6 +22,9 @@ class Judge(Scheme):
     def folds(self, one: Item, other: Item) -> bool:
         return judge(one, other).folds
 
+    def queues(self, one: Item, other: Item) -> bool:
+        return judge(one, other).queued
+
     def pairs(self, articles: Sequence[Article]) -> Iterator[tuple[int, int]]:
         """Without furniture, which is learnt from a whole collection."""
         found = dedupe(article._asdict() for article in articles)

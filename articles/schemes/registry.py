@@ -5,14 +5,17 @@ from articles.schemes.classic import Classic
 from articles.schemes.exact import Exact
 from articles.schemes.judge import Judge
 from articles.schemes.minhash import MinHashLsh
+from articles.schemes.semantic import Semantic
 from articles.schemes.sequence import SequenceRatio
 
 
-def available() -> list[Scheme]:
-    """In the order of the tables. One that needs what is not installed is left out here."""
-    return [Exact(), Classic(), MinHashLsh(), SequenceRatio(), Judge()]
-
-
-def named(name: str) -> Scheme:
-    """Raises KeyError."""
-    return {scheme.name: scheme for scheme in available()}[name]
+def available(semantic: Semantic | None = None) -> list[Scheme]:
+    """In the order of the tables; the semantic one where it is given."""
+    return [
+        Exact(),
+        Classic(),
+        MinHashLsh(),
+        SequenceRatio(),
+        Judge(),
+        *([semantic] if semantic else []),
+    ]

@@ -2,7 +2,10 @@
 
 import csv
 import io
+import logging
+import random
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +18,16 @@ from articles.schemes import growth
 from articles.schemes.base import Article, Scheme
 from articles.schemes.growth import SIZES, Cost
 from articles.schemes.registry import available
+from articles.services import semantic
 from articles.services.evaluation import NEVER, EvaluationError, f1, judge_files, ratio, read_pairs
 from articles.services.readers import Row, read_rows
+from articles.vectors.extra import UnavailableError
+
+logger = logging.getLogger(__name__)
 
 MAX_ARTICLES = 50_000
 SECONDS = 60.0
-"""For one scheme at one size; what takes longer is estimated from smaller sizes."""
+"""For one scheme on the pairs, and at one size; what takes longer is estimated from smaller sizes."""
 
 # When to use which.
 ADVICE = {
@@ -37,7 +44,12 @@ ADVICE = {
     "judge": gettext_noop(
         "News of a desk: it tells a copy from an update, and leaves the doubtful to a person."
     ),
+    "semantic": gettext_noop(
+        "Beside the judge, to gather what tells of one event in other words: it suggests and folds none."
+    ),
 }
+# Of folding: what a scheme that only suggests has none of.
+OF_FOLDS = ("precision", "recall", "f1")
 
 Progress = Callable[[int, int], None]
 
@@ -71,35 +83,35 @@ def compare(
     """Each scheme's figures on labelled pairs, each pair by itself, and its cost at these sizes.
 
     Args:
-        seconds: for one scheme at one size, at most.
+        seconds: for one scheme on the pairs, and at one size, at most.
         limit: articles of a file, at most.
         progress: called with the number of steps done and of all.
 
     Returns:
-        articles, pairs, labels (pairs of each), and of each scheme: name, figures (see `figures`), by_label,
-        and costs (articles, seconds, memory in MB, per_second, measured) for each size.
+        articles, pairs, labels (pairs of each), and of each scheme: name, suggests, problem ('' if it could
+        be used), pairs (as many as there was time for), figures (see `figures`), by_label, and costs
+        (articles, seconds, memory in MB, per_second, measured) for each size.
 
     Raises:
         EvaluationError: the pairs cannot be read or name no articles, or there are too many articles.
         FileProblemError: a file cannot be read.
     """
-    schemes = available()
+    schemes = available(semantic.scheme())
     total = 1 + len(schemes) * (1 + len(sizes))
     labelled = read(articles, pairs, limit)
     done = 1
     progress(done, total)
     results: list[dict[str, Any]] = []
     for scheme in schemes:
-        outcomes = labelled.judged if scheme.name == "judge" else judge_by(scheme, labelled)
+        results.append(quality(scheme, labelled, seconds))
         done += 1
         progress(done, total)
-        results.append({"name": scheme.name, "figures": figures(outcomes), "by_label": by_label(outcomes)})
     with tempfile.TemporaryDirectory(prefix="newsdedup-") as folder:
         path = Path(folder) / "articles.jsonl"
         growth.write_articles(path, labelled.articles)
         for scheme, result in zip(schemes, results, strict=True):
             costs: list[dict[str, Any]] = []
-            for cost in _costs(scheme, sizes, path, seconds):
+            for cost in _costs(scheme, () if result["problem"] else sizes, path, seconds):
                 costs += [_shown(cost)] if cost else []
                 done += 1
                 progress(done, total)
@@ -140,8 +152,34 @@ def read(articles: Path, pairs: Path, limit: int = MAX_ARTICLES) -> Labelled:
     )
 
 
-def judge_by(scheme: Scheme, labelled: Labelled) -> list[Outcome]:
-    """What a scheme makes of the labelled pairs, each by itself; it asks nobody."""
+def quality(scheme: Scheme, labelled: Labelled, seconds: float = SECONDS) -> dict[str, Any]:
+    """A scheme's figures on the labelled pairs, as `compare` returns them."""
+    problem, outcomes = "", labelled.judged
+    if scheme.name != "judge":
+        try:
+            outcomes = judge_by(scheme, labelled, seconds)
+        except UnavailableError as error:
+            logger.warning("The scheme %s is not compared: %s", scheme.name, error)
+            problem, outcomes = str(error), []
+    found, labels = figures(outcomes), by_label(outcomes)
+    if scheme.suggests:
+        for row in (found, *labels.values()):
+            row |= dict.fromkeys(OF_FOLDS)
+    return {
+        "name": scheme.name,
+        "suggests": scheme.suggests,
+        "problem": problem,
+        "pairs": len(outcomes),
+        "figures": found if outcomes else dict.fromkeys(found),
+        "by_label": labels,
+    }
+
+
+def judge_by(scheme: Scheme, labelled: Labelled, seconds: float = SECONDS) -> list[Outcome]:
+    """What a scheme makes of the labelled pairs, each by itself, of as many as there is time for.
+
+    They are taken in a random order, the same each time: a file may have them by label.
+    """
     prepared: dict[str, Any] = {}
 
     def of(article: Article) -> Any:
@@ -149,13 +187,20 @@ def judge_by(scheme: Scheme, labelled: Labelled) -> list[Outcome]:
             prepared[article.external_id] = scheme.prepare(article)
         return prepared[article.external_id]
 
-    return [
-        Outcome(judged.label, scheme.folds(of(one), of(other)))
-        for (one, other), judged in zip(labelled.pairs, labelled.judged, strict=True)
-    ]
+    places = random.Random(1).sample(range(len(labelled.pairs)), len(labelled.pairs))
+    end = time.monotonic() + seconds
+    outcomes = []
+    for place in places:
+        one, other = map(of, labelled.pairs[place])
+        folds = scheme.folds(one, other)
+        queued = not folds and scheme.queues(one, other)
+        outcomes.append(Outcome(labelled.judged[place].label, folds, queued))
+        if time.monotonic() > end:
+            break
+    return outcomes
 
 
-def figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
+def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """0..1, as `evaluate` has them: templates, furniture and other stories (T, B, N) are wrong folds."""
     duplicates = [outcome for outcome in outcomes if outcome.label == "D"]
     others = [outcome for outcome in outcomes if outcome.label in NEVER]
@@ -170,7 +215,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
     }
 
 
-def by_label(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+def by_label(outcomes: Sequence[Outcome]) -> dict[str, dict[str, Any]]:
     """Of each label: its pairs, how many are folded and queued, and how well duplicates are told from it.
 
     precision: of the folds among duplicates and this label, how many are duplicates; of D itself: among all.
@@ -228,6 +273,10 @@ def _costs(scheme: Scheme, sizes: Sequence[int], path: Path, seconds: float) -> 
     """One for each size in order: after the first that cannot be measured all are estimated."""
     known: list[Cost] = []
     beyond = False
+    if sizes and scheme.most is not None and scheme.most < min(sizes):
+        # The time is estimated from it. Of memory so few tell no more than what any number needs.
+        first = growth.cost(scheme, scheme.most, path, seconds)
+        known += [first._replace(memory=None)] if first else []
     for size in sorted(sizes):
         found = None
         if not beyond and (scheme.most is None or size <= scheme.most):

@@ -9,7 +9,7 @@ import fcntl
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
@@ -19,12 +19,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from articles.dedup.evidence import prepared
 from articles.dedup.verdict import Item, Verdict
 from articles.models import ClusterLock, News, NewsLink, NewsText, NewsVector
+from articles.schemes.semantic import Semantic
 from articles.services import furniture, queue, sql
 from articles.services.candidates import dated
 from articles.services.patience import Patience
@@ -39,6 +40,7 @@ logger = logging.getLogger(__name__)
 
 Pair = tuple[int, int]
 OFF = "off"
+QUEUE = "semantic"
 BATCH = 64
 # Seconds that a page waits.
 PATIENCE = 3.0
@@ -57,8 +59,15 @@ def enabled() -> bool:
 
 def threshold() -> float:
     """The cosine from which on a pair is suggested: the setting, else the one measured for the embedder."""
-    measured = embedders.KINDS[settings.NEWSDEDUP_SEMANTIC].threshold
-    return settings.NEWSDEDUP_SEMANTIC_THRESHOLD or measured or 1.0
+    return _threshold() or 1.0
+
+
+def has_threshold() -> bool:
+    return _threshold() is not None
+
+
+def _threshold() -> float | None:
+    return settings.NEWSDEDUP_SEMANTIC_THRESHOLD or embedders.KINDS[settings.NEWSDEDUP_SEMANTIC].threshold
 
 
 def missing_packages() -> list[str]:
@@ -69,6 +78,18 @@ def missing_packages() -> list[str]:
         *embedders.missing_packages(settings.NEWSDEDUP_SEMANTIC),
         *indexes.missing_packages(settings.NEWSDEDUP_MILVUS_URI),
     ]
+
+
+def is_exclusive() -> bool:
+    """Whether the index is the worker's alone, which a look at it would stop."""
+    return indexes.is_exclusive(settings.NEWSDEDUP_MILVUS_URI)
+
+
+def scheme() -> Semantic | None:
+    """To be compared with the other schemes; None where it is off or its packages are not installed."""
+    if not enabled() or missing_packages():
+        return None
+    return Semantic(settings.NEWSDEDUP_SEMANTIC, threshold(), _options())
 
 
 def nearest(title: str, body: str, count: int = NEIGHBOURS) -> dict[int, float]:
@@ -82,6 +103,8 @@ def nearest(title: str, body: str, count: int = NEIGHBOURS) -> dict[int, float]:
     text = embedders.passage(title, body)
     if len(text) < SHORTEST:
         return {}
+    if is_exclusive():
+        raise UnavailableError("The worker alone can open Milvus Lite; a Milvus server can be asked by all.")
     try:
         hits = _patience.call(lambda: _look_up(text, count), PATIENCE)
     except UnavailableError:
@@ -124,6 +147,27 @@ def sweep(limit_seconds: float) -> int:
 def behind() -> int:
     """How many articles have no vector yet."""
     return _behind().count()
+
+
+def idle_since() -> datetime | None:
+    """Since when no vector was made though there are articles without; None where all have one."""
+    first = _behind().aggregate(first=Min("judged_at"))["first"]
+    last = _current().aggregate(last=Max("created_at"))["last"]
+    return max(first, last or first) if first else None
+
+
+def indexed() -> tuple[int, int]:
+    """How many vectors the index holds, and how many there are.
+
+    Raises:
+        UnavailableError: the embedder or the index cannot be used.
+    """
+    return _index().count(), _current().count()
+
+
+def try_out() -> None:
+    """Have the model make one vector; raises UnavailableError."""
+    _embedder().embed(["新闻"])
 
 
 def rebuild() -> int:

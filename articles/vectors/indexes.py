@@ -82,8 +82,13 @@ def make(uri: str, folder: Path, model: str, dimension: int, token: str = "") ->
     return FaissIndex(folder / name, dimension)
 
 
+def is_exclusive(uri: str) -> bool:
+    """Whether one process alone can open the index, for as long as it lives: Milvus Lite locks its file."""
+    return bool(uri) and "://" not in uri
+
+
 def missing_packages(uri: str) -> list[str]:
-    local = [] if "://" in uri or not uri else ["milvus_lite"]
+    local = ["milvus_lite"] if is_exclusive(uri) else []
     return missing(["pymilvus", *local] if uri else ["faiss"])
 
 

@@ -90,6 +90,8 @@ def lines(labels: Sequence[str], series: Sequence[Series], theme: str = "", *, h
         height=height,
         x_labels=list(labels),
         logarithmic=True,
+        # The last label is centred below its point, at the edge.
+        margin_right=4 * MARGIN,
         y_labels=_powers(series),
         legend_at_bottom=True,
         legend_at_bottom_columns=len(series),

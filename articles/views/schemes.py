@@ -60,7 +60,10 @@ def schemes_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "stalled": comparisons.is_stalled(row),
         "problem": comparisons.problem_text(row),
         "lines": _lines(row),
-        "labels": row.results.get("labels", {}),
+        "suggests": any(scheme.get("suggests") for scheme in row.results.get("schemes", [])),
+        "labels": [
+            (label, label_name(label), count) for label, count in row.results.get("labels", {}).items()
+        ],
         "seconds": comparisons.SECONDS,
         "health": health.reading(),
     }
@@ -99,8 +102,22 @@ def scheme_name(name: str) -> str:
         "minhash lsh": _("MinHash LSH"),
         "sequence": _("difflib's ratio"),
         "judge": _("this judge"),
+        "semantic": _("semantic (suggests)"),
     }
     return names.get(name, name)
+
+
+def label_name(label: str) -> str:
+    names = {
+        "D": _("duplicate"),
+        "U": _("update"),
+        "E": _("excerpt"),
+        "S": _("same event"),
+        "T": _("template"),
+        "B": _("furniture"),
+        "N": _("other story"),
+    }
+    return names.get(label, "")
 
 
 def _list(request: HttpRequest, form: ComparisonForm) -> HttpResponse:
@@ -119,13 +136,14 @@ def _list(request: HttpRequest, form: ComparisonForm) -> HttpResponse:
 
 
 def _lines(row: SchemeComparison) -> list[dict[str, Any]]:
-    """The schemes as the tables show them."""
-    labels = row.results.get("labels", {})
+    """The schemes as the tables show them. What was compared by an earlier version tells less."""
+    labels, pairs = row.results.get("labels", {}), row.results.get("pairs")
     return [
         scheme
         | {
             "title": scheme_name(scheme["name"]),
             "advice": _(comparison.ADVICE.get(scheme["name"], "–")),
+            "part": scheme.get("pairs", pairs) if scheme.get("pairs", pairs) != pairs else None,
             "cells": [scheme["by_label"].get(label) for label in labels],
         }
         for scheme in row.results.get("schemes", [])
@@ -144,6 +162,8 @@ def _results(pk: int) -> dict[str, Any]:
 
 def _quality(schemes: list[dict[str, Any]], theme: str) -> bytes:
     figures = [(_("Precision"), "precision"), (_("Recall"), "recall"), ("F1", "f1")]
+    # What folds nothing has none of these.
+    schemes = [scheme for scheme in schemes if scheme["figures"]["f1"] is not None]
     series = [
         charts.Series(label, [scheme["figures"][name] for scheme in schemes]) for label, name in figures
     ]

@@ -166,6 +166,13 @@ def test_model_that_does_not_answer_is_not_waited_for(viewer, settings, monkeypa
         assert semantic._patience._late.exception(30) is not None
 
 
+def test_index_of_the_worker_alone_is_left_to_it(viewer, settings, tmp_path):
+    run(FIRST, RETOLD)
+    settings.NEWSDEDUP_MILVUS_URI = str(tmp_path / "milvus.db")
+    assert_texts_alone(viewer)
+    assert not (tmp_path / "milvus.db").exists()
+
+
 def test_model_that_fails_is_told(viewer, settings):
     run(FIRST, RETOLD)
     settings.NEWSDEDUP_SEMANTIC = "sentence-transformers"
