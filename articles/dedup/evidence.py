@@ -96,9 +96,6 @@ class Evidence:
         lead_*: the same of its first 200 characters.
         title_ratio, title_overlap: likeness of the headlines' letters, and of their weighted words.
         title_in_body_*, title_in_other_*: share of this headline's words in its own and the other body.
-        opening: share of the longer text's opening, as long as the shorter text, that the shorter has.
-        densest: the same of the stretch of the longer text that has most of the shorter.
-        verbatim: share of the shorter text in whole sentences that the longer has word for word.
     """
 
     same_title: bool
@@ -115,9 +112,6 @@ class Evidence:
     title_in_other_right: float = 0.0
     title_in_body_left: float = 0.0
     title_in_body_right: float = 0.0
-    opening: float = 0.0
-    densest: float = 0.0
-    verbatim: float = 0.0
 
     @property
     def containment(self) -> float:
@@ -169,8 +163,8 @@ def shares_less(left: Text, right: Text, floor: float) -> bool:
 def gather(left: Text, right: Text, floor: float = 0.0) -> Evidence:
     """What the judge looks at. Swapping the texts swaps left and right and changes nothing else.
 
-    Where less than `floor` of either text stands in the other, how it stands there is not looked into, nor
-    what the bodies say of the headlines: nearly all candidates end here.
+    Where less than `floor` of either text stands in the other, what the bodies say of the headlines is not
+    looked into: nearly all candidates end here.
     """
     shared = _shared(left.grams, right.grams)
     containment_left, containment_right = _share(shared, left.grams), _share(shared, right.grams)
@@ -187,7 +181,6 @@ def gather(left: Text, right: Text, floor: float = 0.0) -> Evidence:
 
 
 def _whole(beginning: Evidence, left: Text, right: Text) -> Evidence:
-    opening, densest, verbatim = _placement(left, right)
     return replace(
         beginning,
         lead_left=_share(_shared(left.lead_grams, right.grams), left.lead_grams),
@@ -197,23 +190,35 @@ def _whole(beginning: Evidence, left: Text, right: Text) -> Evidence:
         title_in_other_right=_spoken_of(right.title_words, left.bare_body),
         title_in_body_left=left.title_in_body,
         title_in_body_right=right.title_in_body,
-        opening=opening,
-        densest=densest,
-        verbatim=verbatim,
     )
 
 
-def _placement(left: Text, right: Text) -> tuple[float, float, float]:
-    """(opening, densest, verbatim) of Evidence."""
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How the shorter text stands in the longer one, in shares of 0..1.
+
+    Attributes:
+        opening: of the longer text's opening, as long as the shorter text, what the shorter has.
+        densest: the same of the stretch of the longer text that has most of the shorter.
+        verbatim: of the shorter text, what the longer has word for word in whole sentences.
+    """
+
+    opening: float = 0.0
+    densest: float = 0.0
+    verbatim: float = 0.0
+
+
+def place(left: Text, right: Text) -> Placement:
+    """As dear as all the evidence, so only for those that may be one text; the same for swapped sides."""
     shorter, longer = sorted((left, right), key=lambda text: (len(text.bare_body), text.bare_body))
     if not len(shorter.shingles):
-        return 0.0, 0.0, 0.0
+        return Placement()
     found = np.concatenate(([0], np.cumsum(_is_in(longer.shingles, shorter.grams))))
     length = len(shorter.shingles)
     window = min(length + length // STRETCH, len(longer.shingles))
     densest = float((found[window:] - found[:-window]).max()) / window
     kept = sum(len(bare) for bare in shorter.sentences if bare in longer.sentences)
-    return float(found[length]) / length, densest, kept / max(1, sum(map(len, shorter.sentences)))
+    return Placement(float(found[length]) / length, densest, kept / max(1, sum(map(len, shorter.sentences))))
 
 
 def _is_in(hashes: Hashes, known: Hashes) -> NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from articles.dedup.evidence import Evidence, Text, gather, shares_less
+from articles.dedup.evidence import Evidence, Placement, Text, gather, place, shares_less
 from articles.dedup.facts import Difference, differences
 from articles.dedup.rules import DEFAULT_RULES, Rules
 from articles.dedup.scoring import likelihood
@@ -101,7 +101,7 @@ def judge(left: Item, right: Item, rules: Rules = DEFAULT_RULES) -> Verdict:
 def _kind(left: Item, right: Item, evidence: Evidence, found: list[Difference], rules: Rules) -> str:
     if found:
         return _kind_of_twins(left, right, evidence, found, rules)
-    if _covers(evidence, _one_source(left, right), rules):
+    if _covers(left, right, evidence, rules):
         return "near" if min(evidence.shares) >= rules.near else "rewrite"
     return _kind_of_part(evidence, rules)
 
@@ -167,9 +167,10 @@ def _is_fuller(left: Item, right: Item, evidence: Evidence, found: list[Differen
     return few and evidence.length_ratio < rules.twin_length
 
 
-def _covers(evidence: Evidence, one_source: bool, rules: Rules) -> bool:
+def _covers(left: Item, right: Item, evidence: Evidence, rules: Rules) -> bool:
     """Whether one text is the other, cut or slightly rewritten, and not a part or another state of it."""
     of_shorter, of_longer = evidence.shares
+    one_source = _one_source(left, right)
     same_title = evidence.title_ratio >= rules.same_title
     if of_shorter < (rules.cover_same_title if same_title and not one_source else rules.cover):
         return False
@@ -177,11 +178,12 @@ def _covers(evidence: Evidence, one_source: bool, rules: Rules) -> bool:
         return False
     if evidence.longer - evidence.shorter > rules.longest_cut or _news_in_both(evidence, rules):
         return False
+    if of_longer >= (rules.near if evidence.shorter < rules.short else rules.cover_longer):
+        return True
+    placement = place(left.text, right.text)
     if evidence.shorter < rules.short:
-        return of_longer >= rules.near or (
-            same_title and not one_source and evidence.opening >= rules.opening
-        )
-    return of_longer >= rules.cover_longer or _is_cut(evidence, one_source, rules)
+        return same_title and not one_source and placement.opening >= rules.opening
+    return _is_cut(evidence, placement, one_source, rules)
 
 
 def _news_in_both(evidence: Evidence, rules: Rules) -> bool:
@@ -190,19 +192,19 @@ def _news_in_both(evidence: Evidence, rules: Rules) -> bool:
     return max(of_shorter, of_longer) < rules.own_news_share and own >= rules.own_news
 
 
-def _is_cut(evidence: Evidence, one_source: bool, rules: Rules) -> bool:
+def _is_cut(evidence: Evidence, placement: Placement, one_source: bool, rules: Rules) -> bool:
     """Whether the shorter text is the longer one with something left out, mostly at its end."""
     _, of_longer = evidence.shares
     same_title = evidence.title_ratio >= rules.same_title
-    if of_longer >= rules.half and evidence.opening >= rules.half:
+    if of_longer >= rules.half and placement.opening >= rules.half:
         return True
-    if of_longer >= rules.one_piece_longer and evidence.densest >= rules.one_piece:
+    if of_longer >= rules.one_piece_longer and placement.densest >= rules.one_piece:
         return True
     if evidence.lead >= rules.shared_lead and (same_title or of_longer >= rules.shared_lead_longer):
         return True
-    if one_source or evidence.opening < rules.opening:
+    if one_source or placement.opening < rules.opening:
         return False
-    return same_title or evidence.verbatim >= rules.verbatim
+    return same_title or placement.verbatim >= rules.verbatim
 
 
 def _kind_of_part(evidence: Evidence, rules: Rules) -> str:
