@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
@@ -24,7 +24,10 @@ SEARCH_ROWS = 100_000
 SOURCES_SHOWN = 300
 SOURCES_SECONDS = 60
 LINKS_SHOWN = 50
-LINKS_FEW = 10_000
+# Links of one kind: up to the first number their articles are named one by one, up to the second looked up in
+# a list of them.
+LINKS_FEW = 5_000
+LINKS_SOME = 30_000
 DECISIONS_SHOWN = 50
 # A chain of merges is short; the bound is against rows that point in a circle.
 MERGES = 20
@@ -155,13 +158,17 @@ def news_list(
 
 
 def _linked(rows: QuerySet[News], kind: str) -> QuerySet[News]:
-    """Those with a link of a kind: found by the links of a rare one, else one by one until a page is full."""
-    # All of them: the index begins with the status.
-    links = NewsLink.objects.filter(status__in=NewsLink.Status.values, kind=kind).order_by()
-    if links[: LINKS_FEW + 1].count() <= LINKS_FEW:
+    """Those with a link of a kind, in the way that reads least: rows of news are wide, and links are many."""
+    links = NewsLink.objects.filter(kind=kind).order_by()
+    number = links[: LINKS_SOME + 1].count()
+    if number <= LINKS_FEW:
+        return rows.filter(pk__in={pk for pair in links.values_list("low", "high") for pk in pair})
+    if number <= LINKS_SOME:
         return rows.filter(Q(pk__in=links.values("low")) | Q(pk__in=links.values("high")))
-    own = NewsLink.objects.filter(kind=kind)
-    return rows.filter(Exists(own.filter(low=OuterRef("pk"))) | Exists(own.filter(high=OuterRef("pk"))))
+    # Many: article by article until a page is full. Not by EXISTS, which MariaDB would make a list of all.
+    low, high = (links.filter(**{side: OuterRef("pk")}).values("pk")[:1] for side in ("low", "high"))
+    found = rows.alias(as_low=Subquery(low), as_high=Subquery(high))
+    return found.filter(Q(as_low__isnull=False) | Q(as_high__isnull=False))
 
 
 def titled(q: str) -> list[int] | None:

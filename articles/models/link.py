@@ -74,6 +74,9 @@ class NewsLink(models.Model):
             models.Index(fields=["status", "score", "id"], name="idx_link_queue"),
             models.Index(fields=["status", "kind", "id"], name="idx_link_kind"),
             models.Index(fields=["status", "created_at", "kind"], name="idx_link_age"),
+            # Which articles have a link of a kind.
+            models.Index(fields=["kind", "low"], name="idx_link_kind_low"),
+            models.Index(fields=["kind", "high"], name="idx_link_kind_high"),
         )
 
     def __str__(self) -> str:

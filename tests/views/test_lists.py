@@ -155,14 +155,19 @@ def test_counting_stops(viewer, monkeypatch):
     assert "2 以上" in viewer.get(reverse("news_list")).content.decode()
 
 
-def test_many_links_of_a_kind_are_filtered_as_few_are(viewer, monkeypatch):
-    make_news()
+@pytest.mark.database
+@pytest.mark.parametrize("some", [1, 100], ids=["many", "some"])
+def test_many_links_of_a_kind_are_filtered_as_few_are(viewer, monkeypatch, some):
+    first = make_news("先")
     for title in ("甲", "乙"):
-        make_link(make_news(title), make_news(title + "二"), kind="update")
+        make_link(first, make_news(title), kind="update")
+    make_link(first, make_news("丙"), kind="suspect")
     found = titles(viewer.get(reverse("news_list"), {"kind": "update"}))
     monkeypatch.setattr(selectors, "LINKS_FEW", 1)
-    assert titles(viewer.get(reverse("news_list"), {"kind": "update"})) == found
-    assert len(found) == 4
+    monkeypatch.setattr(selectors, "LINKS_SOME", some)
+    response = viewer.get(reverse("news_list"), {"kind": "update"})
+    assert titles(response) == found == ["乙", "甲", "先"]
+    assert response.context["count"].number == 3
 
 
 def test_a_frequent_word_is_searched_as_a_rare_one_is(viewer, monkeypatch):

@@ -128,14 +128,16 @@ def test_one_and_three_copies_cost_the_same(viewer, linked):
     assert costs[0] == costs[1]
 
 
+@pytest.mark.database
 def test_the_stretches_of_the_chart(viewer):
-    moments = [NOON, NOON + timedelta(minutes=4), NOON + timedelta(minutes=61)]
-    cluster = make_story(*({"published_at": moment} for moment in moments[1:]))
+    later = [timedelta(minutes=4, seconds=59), timedelta(minutes=5), timedelta(minutes=61)]
+    cluster = make_story(*({"published_at": NOON + after} for after in later), {"published_at": None})
     timeline = stories.timeline_of(cluster)
     assert timeline.step == timedelta(minutes=5)
-    assert sum(slot.copies for slot in timeline.slots) == 3
+    assert [slot.copies for slot in timeline.slots] == [2, 1, *[0] * 10, 1]
     assert timeline.slots[0].start == timezone.localtime(NOON)
-    assert timeline.slots[-1].total == 3
+    assert timeline.slots[-1].total == 4
+    assert timeline.undated == 1
 
 
 @pytest.mark.parametrize("days", [0, 1, 29, 400, 9_000])
