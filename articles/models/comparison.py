@@ -3,9 +3,10 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.fields import ExactCharField, UtcNow
+from articles.models.job import FileJob
 
 
-class SchemeComparison(models.Model):
+class SchemeComparison(FileJob):
     """One comparison of the schemes on a file of articles and one of labelled pairs."""
 
     class State(models.TextChoices):
@@ -23,22 +24,14 @@ class SchemeComparison(models.Model):
     )
     # The start of its files' names in their folder, never built from those the browser sent; '': the samples.
     stored = ExactCharField(max_length=40, default="", db_default="")
-    # Of the form: sent twice, it is one comparison.
-    token = ExactCharField(max_length=64, null=True, unique=True)
     state = ExactCharField(
         _("state"), max_length=8, choices=State, default=State.WAITING, db_default=State.WAITING
     )
-    claim = ExactCharField(max_length=32, default="", db_default="")
-    alive_at = models.DateTimeField(null=True)
-    attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
     steps = models.PositiveSmallIntegerField(default=0, db_default=0)
     steps_total = models.PositiveSmallIntegerField(default=1, db_default=1)
     # As services.comparison.compare gives it; {} until it is done.
     results = models.JSONField(default=dict)
-    # A code with its parameters, see services.comparisons.problem_text; {} where nothing is wrong.
-    problem = models.JSONField(_("error"), default=dict)
     created_at = models.DateTimeField(_("started"), db_default=UtcNow())
-    finished_at = models.DateTimeField(_("finished"), null=True)
 
     class Meta:
         db_table = "news_comparison"
@@ -48,7 +41,3 @@ class SchemeComparison(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def is_finished(self) -> bool:
-        return self.state in self.FINISHED

@@ -3,9 +3,10 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.fields import ExactCharField, UtcNow
+from articles.models.job import FileJob
 
 
-class Upload(models.Model):
+class Upload(FileJob):
     """One imported file: how far it got and what became of its rows."""
 
     class State(models.TextChoices):
@@ -25,16 +26,9 @@ class Upload(models.Model):
     language = ExactCharField(max_length=10, blank=True, default="", db_default="")
     # Its name in the folder of uploads, never built from the one that the browser sent; '' once removed.
     stored = ExactCharField(max_length=64, default="", db_default="")
-    # Of the form and the content: sending one form twice makes one upload.
-    token = ExactCharField(max_length=64, null=True, unique=True)
     state = ExactCharField(
         _("state"), max_length=8, choices=State, default=State.WAITING, db_default=State.WAITING
     )
-    # Who reads the file, and the last sign of life: of the reader, or of the last attempt to find one.
-    claim = ExactCharField(max_length=32, default="", db_default="")
-    alive_at = models.DateTimeField(null=True)
-    # Since rows were last stored. A file that stops its readers again and again must not do so for ever.
-    attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
     total_bytes = models.PositiveBigIntegerField(default=0, db_default=0)
     read_bytes = models.PositiveBigIntegerField(default=0, db_default=0)
     # Stored together with their articles, so that whoever goes on counts no row twice.
@@ -43,10 +37,7 @@ class Upload(models.Model):
     updated = models.PositiveIntegerField(_("updated"), default=0, db_default=0)
     unchanged = models.PositiveIntegerField(_("unchanged"), default=0, db_default=0)
     rejected = models.PositiveIntegerField(_("rejected"), default=0, db_default=0)
-    # A code with its parameters, see services.uploads.problem_text; {} where nothing is wrong.
-    problem = models.JSONField(_("error"), default=dict)
     created_at = models.DateTimeField(_("uploaded"), db_default=UtcNow())
-    finished_at = models.DateTimeField(_("finished"), null=True)
 
     class Meta:
         db_table = "news_upload"
@@ -56,7 +47,3 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def is_finished(self) -> bool:
-        return self.state in self.FINISHED

@@ -10,13 +10,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files import File
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
-from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from articles.models import SchemeComparison
 from articles.schemes import growth
 from articles.services import comparison as core
+from articles.services import jobs
 from articles.services.dispatch import send_comparison
 from articles.services.evaluation import PROBLEMS as PAIR_PROBLEMS
 from articles.services.evaluation import EvaluationError, read_pairs
@@ -46,8 +46,7 @@ OWN_PROBLEMS = {
 TEXTS = {"file": FILE_PROBLEMS, "pairs": PAIR_PROBLEMS, "own": OWN_PROBLEMS}
 
 
-class _LostClaimError(Exception):
-    """Another worker took over."""
+JOBS = jobs.Jobs(SchemeComparison, SchemeComparison.State.RUNNING, STALE, send_comparison)
 
 
 def receive(articles: File | None, pairs: File | None, user: User | None, form: str = "") -> SchemeComparison:
@@ -74,8 +73,8 @@ def receive(articles: File | None, pairs: File | None, user: User | None, form: 
         row.stored = f"{uuid.uuid4().hex}{'.jsonl' if names[0].lower().endswith(JSON_SUFFIXES) else '.csv'}"
     try:
         if articles and pairs:
-            _write(articles, _paths(row)[0])
-            _write(pairs, _paths(row)[1])
+            jobs.keep(articles, _paths(row)[0])
+            jobs.keep(pairs, _paths(row)[1])
         _check(row)
         with transaction.atomic():
             row.save(force_insert=True)
@@ -85,7 +84,7 @@ def receive(articles: File | None, pairs: File | None, user: User | None, form: 
     except BaseException:
         remove_files(row)
         raise
-    transaction.on_commit(lambda: _send(row.pk))
+    transaction.on_commit(lambda: JOBS.send(row.pk))
     return row
 
 
@@ -95,7 +94,7 @@ def run(comparison_id: int) -> None:
     Raises:
         OperationalError, InterfaceError: the database is in trouble; the next call begins anew.
     """
-    row = _claim(comparison_id)
+    row = JOBS.claim(comparison_id)
     if row is None:
         return
     try:
@@ -103,33 +102,22 @@ def run(comparison_id: int) -> None:
             _finish(row, state=row.State.FAILED, problem=_problem("own", "stopped", count=MAX_ATTEMPTS))
         else:
             _compare(row)
-    except _LostClaimError:
+    except jobs.LostClaimError:
         logger.info("Comparison %s is run by another worker.", comparison_id)
     except (OperationalError, InterfaceError):
-        _own(row).update(state=row.State.WAITING, claim="")
+        JOBS.release(row)
         raise
-
-
-def is_stalled(row: SchemeComparison) -> bool:
-    since = row.alive_at or row.created_at
-    return not row.is_finished and since < timezone.now() - STALE
 
 
 def problem_text(row: SchemeComparison) -> str:
     """What is wrong and what to do, in the reader's language; '' if nothing is."""
     template = TEXTS.get(row.problem.get("of", ""), {}).get(row.problem.get("code", ""))
-    return gettext(template) % _Parameters(row.problem) if template else ""
+    return gettext(template) % jobs.Parameters(row.problem) if template else ""
 
 
 def sweep() -> None:
     """Send what nobody works at to the workers, and remove what is old."""
-    before = timezone.now() - STALE
-    running = SchemeComparison.objects.filter(state=SchemeComparison.State.RUNNING, alive_at__lt=before)
-    running.update(state=SchemeComparison.State.WAITING, claim="")
-    unsent = Q(alive_at=None) | Q(alive_at__lt=before)
-    stuck = SchemeComparison.objects.filter(unsent, state=SchemeComparison.State.WAITING)
-    for comparison_id in stuck.order_by("pk").values_list("pk", flat=True)[:SWEPT_AT_ONCE]:
-        _send(comparison_id)
+    JOBS.send_abandoned()
     old = SchemeComparison.objects.filter(created_at__lt=timezone.now() - KEPT)
     for row in old.filter(state__in=SchemeComparison.FINISHED).order_by("pk")[:SWEPT_AT_ONCE]:
         row.delete()
@@ -141,13 +129,6 @@ def remove_files(row: SchemeComparison) -> None:
             path.unlink(missing_ok=True)
 
 
-class _Parameters(dict[str, Any]):
-    """What another version stored may lack a parameter; that must not break a page."""
-
-    def __missing__(self, key: str) -> str:
-        return "–"
-
-
 def _paths(row: SchemeComparison) -> tuple[Path, Path]:
     if not row.stored:
         return Path(settings.BASE_DIR) / "samples" / SAMPLES[0], Path(
@@ -155,14 +136,6 @@ def _paths(row: SchemeComparison) -> tuple[Path, Path]:
         ) / "samples" / SAMPLES[1]
     folder = Path(settings.VAR_DIR) / "comparisons"
     return folder / row.stored, folder / f"{Path(row.stored).stem}.pairs.csv"
-
-
-def _write(file: File, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("xb") as stored:
-        path.chmod(0o600)
-        for chunk in file.chunks():
-            stored.write(chunk)
 
 
 def _check(row: SchemeComparison) -> None:
@@ -185,27 +158,9 @@ def _with_names(row: SchemeComparison, params: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _send(comparison_id: int) -> None:
-    # What the broker took is left to the workers for a while; what it did not take is the next sweep's.
-    if send_comparison(comparison_id):
-        waiting = SchemeComparison.objects.filter(pk=comparison_id, state=SchemeComparison.State.WAITING)
-        waiting.update(alive_at=timezone.now())
-
-
-def _claim(comparison_id: int) -> SchemeComparison | None:
-    claim = uuid.uuid4().hex
-    states = SchemeComparison.State
-    abandoned = Q(state=states.RUNNING, alive_at__lt=timezone.now() - STALE)
-    free = SchemeComparison.objects.filter(Q(state=states.WAITING) | abandoned, pk=comparison_id)
-    taken = free.update(
-        state=states.RUNNING, claim=claim, alive_at=timezone.now(), attempts=F("attempts") + 1
-    )
-    return SchemeComparison.objects.filter(pk=comparison_id, claim=claim).first() if taken else None
-
-
 def _compare(row: SchemeComparison) -> None:
     def progress(done: int, total: int) -> None:
-        _change(row, steps=done, steps_total=total, alive_at=timezone.now())
+        JOBS.change(row, steps=done, steps_total=total, alive_at=timezone.now())
 
     try:
         results = core.compare(*_paths(row), SIZES, seconds=SECONDS, limit=MAX_ARTICLES, progress=progress)
@@ -217,7 +172,7 @@ def _compare(row: SchemeComparison) -> None:
     except EvaluationError as error:
         problem = _problem("pairs", error.code, **_with_names(row, error.params))
         _finish(row, state=row.State.FAILED, problem=problem)
-    except (OperationalError, InterfaceError, _LostClaimError):
+    except (OperationalError, InterfaceError, jobs.LostClaimError):
         raise
     except Exception as error:
         logger.exception("Comparison %s failed.", row.pk)
@@ -233,14 +188,5 @@ def _problem(of: str, code: str, **params: Any) -> dict[str, Any]:
 
 
 def _finish(row: SchemeComparison, **columns: Any) -> None:
-    _change(row, **columns, finished_at=timezone.now(), claim="")
+    JOBS.finish(row, **columns)
     remove_files(row)
-
-
-def _change(row: SchemeComparison, **columns: Any) -> None:
-    if not _own(row).update(**columns):
-        raise _LostClaimError
-
-
-def _own(row: SchemeComparison) -> Any:
-    return SchemeComparison.objects.filter(pk=row.pk, claim=row.claim)

@@ -23,6 +23,7 @@ from django.utils import timezone
 from django.utils.translation import get_language, gettext, gettext_noop, override
 
 from articles.models import News, Upload
+from articles.services import jobs
 from articles.services.dispatch import send_upload
 from articles.services.ingest import BATCH_BYTES, BATCH_ROWS, ingest
 from articles.services.readers import (
@@ -58,12 +59,8 @@ PROBLEMS = {
         "ask the administrator."
     ),
 }
-_WAITING: dict[str, Any] = {"state": Upload.State.WAITING, "claim": "", "alive_at": None}
+JOBS = jobs.Jobs(Upload, Upload.State.READING, STALE, send_upload)
 RETRIABLE = ("stopped", "unexpected", "unreadable")
-
-
-class _LostClaimError(Exception):
-    """Another reader took over."""
 
 
 # --- Receiving --------------------------------------------------------------------------------------------
@@ -82,7 +79,6 @@ def receive(file: File, user: User | None, source: str = "", form: str = "") -> 
     name = Path(file.name or "").name
     stored = f"{uuid.uuid4().hex}{'.jsonl' if name.lower().endswith(JSON_SUFFIXES) else '.csv'}"
     path = file_path(stored)
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
         content = _write(file, path)
         read_head(path)
@@ -102,12 +98,6 @@ def receive(file: File, user: User | None, source: str = "", form: str = "") -> 
         raise
 
 
-def is_stalled(upload: Upload) -> bool:
-    """Whether nobody seems to be reading what is not read to its end; the next sweep sends it again."""
-    since = upload.alive_at or upload.created_at
-    return not upload.is_finished and since < timezone.now() - STALE
-
-
 def may_retry(upload: Upload) -> bool:
     """Whether reading the same file again may help; most problems are in the file."""
     failed = upload.state == Upload.State.FAILED and upload.stored != ""
@@ -119,10 +109,10 @@ def retry(upload_id: int) -> bool:
     count = (
         Upload.objects.filter(pk=upload_id, state=Upload.State.FAILED)
         .exclude(stored="")
-        .update(**_WAITING, problem={}, attempts=0, finished_at=None)
+        .update(**JOBS.waiting, problem={}, attempts=0, finished_at=None)
     )
     if count:
-        transaction.on_commit(lambda: _send(upload_id))
+        transaction.on_commit(lambda: JOBS.send(upload_id))
     return bool(count)
 
 
@@ -143,7 +133,7 @@ def problem_text(upload: Upload) -> str:
     template = PROBLEMS.get(upload.problem.get("code", ""))
     if template is None:
         return ""
-    return gettext(template) % _Parameters(upload.problem | {"path": upload.name})
+    return gettext(template) % jobs.Parameters(upload.problem | {"path": upload.name})
 
 
 def tally(upload: Upload) -> dict[str, int]:
@@ -173,21 +163,10 @@ def _rejects_path(upload: Upload) -> Path:
     return file_path(f"{Path(upload.stored).stem}.rejects.csv")
 
 
-class _Parameters(dict[str, Any]):
-    """What another version stored may lack a parameter; that must not break a page."""
-
-    def __missing__(self, key: str) -> str:
-        return "–"
-
-
 def _write(file: File, path: Path) -> str:
     """Returns the digest of the content."""
     digest = hashlib.sha256()
-    with path.open("xb") as stored:
-        path.chmod(0o600)
-        for chunk in file.chunks():
-            stored.write(chunk)
-            digest.update(chunk)
+    jobs.keep(file, path, digest.update)
     return digest.hexdigest()
 
 
@@ -199,14 +178,8 @@ def _add(upload: Upload) -> Upload:
         first = Upload.objects.get(token=upload.token)
         file_path(upload.stored).unlink(missing_ok=True)
         return first
-    transaction.on_commit(lambda: _send(upload.pk))
+    transaction.on_commit(lambda: JOBS.send(upload.pk))
     return upload
-
-
-def _send(upload_id: int) -> None:
-    # What the broker took is left to the workers for a while; what it did not take is the next sweep's.
-    if send_upload(upload_id):
-        Upload.objects.filter(pk=upload_id, state=Upload.State.WAITING).update(alive_at=timezone.now())
 
 
 # --- Reading ----------------------------------------------------------------------------------------------
@@ -218,7 +191,7 @@ def import_upload(upload_id: int) -> None:
     Raises:
         OperationalError, InterfaceError: the database is in trouble; the next call goes on from here.
     """
-    upload = _claim(upload_id)
+    upload = JOBS.claim(upload_id)
     if upload is None:
         return
     try:
@@ -227,31 +200,17 @@ def import_upload(upload_id: int) -> None:
         else:
             with override(upload.language or settings.LANGUAGE_CODE):
                 _read(upload)
-    except _LostClaimError:
+    except jobs.LostClaimError:
         logger.info("Upload %s is read by another worker.", upload_id)
     except FileProblemError as error:
         shown = {name: str(value) for name, value in error.params.items()}
         _fail(upload, {"code": error.code, **shown})
     except (OperationalError, InterfaceError):
-        _own(upload).update(**_WAITING)
+        JOBS.release(upload)
         raise
     except Exception as error:
         logger.exception("Upload %s could not be read.", upload_id)
         _fail(upload, {"code": "unexpected", "error": f"{type(error).__name__}: {error}"[:300]})
-
-
-def _claim(upload_id: int) -> Upload | None:
-    claim = uuid.uuid4().hex
-    taken = _unread(pk=upload_id).update(
-        state=Upload.State.READING, claim=claim, alive_at=timezone.now(), attempts=F("attempts") + 1
-    )
-    return Upload.objects.filter(pk=upload_id, claim=claim).first() if taken else None
-
-
-def _unread(**chosen: Any) -> Any:
-    """Those that wait, and those whose reader has given no sign of life for long."""
-    abandoned = Q(state=Upload.State.READING, alive_at__lt=timezone.now() - STALE)
-    return Upload.objects.filter(Q(state=Upload.State.WAITING) | abandoned, **chosen)
 
 
 def _read(upload: Upload) -> None:
@@ -269,7 +228,7 @@ def _read(upload: Upload) -> None:
             _keep_reject(row, rejects)
         for batch in _batches(rows):
             _store(upload, batch, rejects, reached)
-    _finish(
+    JOBS.finish(
         upload,
         state=Upload.State.DONE,
         rejected=rejects.count,
@@ -302,7 +261,7 @@ def _store(upload: Upload, batch: list[Row | Reject], rejects: RejectsFile, reac
         _keep_reject(row, rejects)
     with transaction.atomic():
         result = ingest([row.payload for row in batch if isinstance(row, Row)], upload)
-        _change(
+        JOBS.change(
             upload,
             rows=F("rows") + len(batch),
             added=F("added") + result.added,
@@ -318,22 +277,9 @@ def _store(upload: Upload, batch: list[Row | Reject], rejects: RejectsFile, reac
 
 def _fail(upload: Upload, problem: dict[str, Any]) -> None:
     try:
-        _finish(upload, state=Upload.State.FAILED, problem=problem)
-    except _LostClaimError:
+        JOBS.finish(upload, state=Upload.State.FAILED, problem=problem)
+    except jobs.LostClaimError:
         logger.info("Upload %s is read by another worker.", upload.pk)
-
-
-def _finish(upload: Upload, **columns: Any) -> None:
-    _change(upload, **columns, finished_at=timezone.now(), claim="")
-
-
-def _change(upload: Upload, **columns: Any) -> None:
-    if not _own(upload).update(**columns):
-        raise _LostClaimError
-
-
-def _own(upload: Upload) -> Any:
-    return Upload.objects.filter(pk=upload.pk, claim=upload.claim)
 
 
 # --- Sweeping ---------------------------------------------------------------------------------------------
@@ -341,12 +287,7 @@ def _own(upload: Upload) -> Any:
 
 def sweep() -> None:
     """Send what nobody reads to the workers, and remove the files of old uploads."""
-    before = timezone.now() - STALE
-    Upload.objects.filter(state=Upload.State.READING, alive_at__lt=before).update(**_WAITING)
-    unsent = Q(alive_at=None) | Q(alive_at__lt=before)
-    stuck = Upload.objects.filter(unsent, state=Upload.State.WAITING)
-    for upload_id in stuck.order_by("pk").values_list("pk", flat=True)[:REMOVED_AT_ONCE]:
-        _send(upload_id)
+    JOBS.send_abandoned()
     remove_old()
 
 

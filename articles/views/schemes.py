@@ -57,7 +57,7 @@ def schemes_detail(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "row": row,
         "working": not row.is_finished,
-        "stalled": comparisons.is_stalled(row),
+        "stalled": comparisons.JOBS.is_stalled(row),
         "problem": comparisons.problem_text(row),
         "lines": _lines(row),
         "suggests": any(scheme.get("suggests") for scheme in row.results.get("schemes", [])),

@@ -53,7 +53,7 @@ def upload_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "tally": tally,
         "read": upload.read_bytes / max(upload.total_bytes, 1),
         "working": not upload.is_finished or tally["judged"] < tally["articles"],
-        "stalled": uploads.is_stalled(upload),
+        "stalled": uploads.JOBS.is_stalled(upload),
         "problem": uploads.problem_text(upload),
         "retriable": uploads.may_retry(upload),
         "rejects": uploads.rejects_file(upload),
