@@ -46,6 +46,7 @@ BATCH = 64
 PATIENCE = 3.0
 SYNC_ROWS = 2_000
 DISCARDED_AT_ONCE = 5_000
+WITHDRAWN_AT_ONCE = 500
 
 
 class _Article(NamedTuple):
@@ -126,18 +127,21 @@ def sweep(limit_seconds: float) -> int:
     """
     if not enabled():
         return 0
-    done, started = 0, monotonic()
+    done, end = 0, monotonic() + limit_seconds
     with _alone() as mine:
         if not mine:
             return 0
         try:
             index = _index()
             _discard()
+            _withdraw_old()
+            _ask_anew()
             sync(index)
-            _ask(index)
-            while monotonic() - started < limit_seconds and (rows := list(_behind()[:BATCH])):
-                done += _embed(rows, index)
-                _ask(index)
+            working = True
+            while working and monotonic() < end:
+                embedded = _embed(list(_behind()[:BATCH]), index)
+                done += embedded
+                working = bool(_ask(index) or embedded)
             _remember(index)
         except UnavailableError as error:
             logger.warning("No suggestions for now: %s", error)
@@ -244,7 +248,7 @@ def _options() -> embedders.Options:
 
 def _index() -> VectorIndex:
     embedder = _embedder()
-    place = (settings.NEWSDEDUP_MILVUS_URI, Path(settings.VAR_DIR) / "vectors")
+    place = (settings.NEWSDEDUP_MILVUS_URI, _folder())
     return _opened(*place, embedder.name, embedder.dimension, settings.NEWSDEDUP_MILVUS_TOKEN)
 
 
@@ -260,8 +264,11 @@ def _current() -> QuerySet[NewsVector]:
 
 def _kept() -> Q:
     """Articles that still may have neighbours among those to come."""
-    oldest = timezone.now() - timedelta(days=settings.NEWSDEDUP_SEMANTIC_DAYS)
-    return Q(published_at=None) | Q(published_at__gte=oldest)
+    return Q(published_at=None) | Q(published_at__gte=_oldest())
+
+
+def _oldest() -> datetime:
+    return timezone.now() - timedelta(days=settings.NEWSDEDUP_SEMANTIC_DAYS)
 
 
 def _behind() -> QuerySet[News]:
@@ -275,14 +282,15 @@ def _discard() -> None:
     """Vectors of another model, and of articles too old for neighbours to come."""
     embedder = _embedder()
     other = ~Q(model=embedder.name) | ~Q(dimension=embedder.dimension)
-    oldest = timezone.now() - timedelta(days=settings.NEWSDEDUP_SEMANTIC_DAYS)
-    for gone in (other, Q(news__published_at__lt=oldest)):
+    for gone in (other, Q(news__published_at__lt=_oldest())):
         ids = list(NewsVector.objects.filter(gone).values_list("pk", flat=True)[:DISCARDED_AT_ONCE])
         if ids:
             NewsVector.objects.filter(pk__in=ids).delete()
 
 
 def _embed(rows: Sequence[News], index: VectorIndex) -> int:
+    if not rows:
+        return 0
     ids = [row.pk for row in rows]
     texts = {
         id_: embedders.passage(title, body)
@@ -329,11 +337,38 @@ def _day(news: News) -> date | None:
 # --- suggestions ------------------------------------------------------------------------------------------
 
 
-def _ask(index: VectorIndex) -> None:
-    """Suggest pairs for the articles whose neighbours were not looked for yet."""
-    while rows := list(_current().filter(asked=False).order_by("pk")[:BATCH]):
+def _ask(index: VectorIndex) -> int:
+    """Suggest pairs for articles whose neighbours were not looked for yet, the newest; returns how many."""
+    rows = list(_current().filter(asked=False).order_by("-pk")[:BATCH])
+    if rows:
         _suggest(rows, index)
         NewsVector.objects.filter(pk__in=[row.pk for row in rows]).update(asked=True)
+    return len(rows)
+
+
+def _ask_anew() -> None:
+    """Look for the neighbours of all articles again where what decides on pairs has changed since."""
+    file = _folder() / "asked-by"
+    rules = current_rules()
+    by = f"threshold {threshold()}, rules {rules.version}, window {rules.window.days} days"
+    if not file.exists() or file.read_text() != by:
+        NewsVector.objects.filter(asked=True).update(asked=False)
+        file.write_text(by)
+
+
+def _withdraw_old() -> None:
+    """Suggestions that nobody answered, of articles that are too old to be suggested."""
+    pending = NewsLink.objects.filter(status=NewsLink.Status.PENDING, kind=NewsLink.Kind.RELATED)
+    old = pending.filter(Q(low__published_at__lt=_oldest()) | Q(high__published_at__lt=_oldest()))
+    if old.exists():
+        with transaction.atomic():
+            ClusterLock.take()
+            _withdraw(list(old.filter(locked=False)[:WITHDRAWN_AT_ONCE]))
+
+
+def _withdraw(links: Collection[NewsLink]) -> None:
+    NewsLink.objects.filter(pk__in=[link.pk for link in links]).delete()
+    queue.refresh({id_ for link in links for id_ in (link.low_id, link.high_id)})
 
 
 def _suggest(rows: Sequence[NewsVector], index: VectorIndex) -> None:
@@ -413,14 +448,14 @@ def _store(wanted: dict[Pair, tuple[Verdict, float]], refuted: Collection[Pair])
             for pair in refuted
             if (link := linked.get(pair)) and link.kind == NewsLink.Kind.RELATED and not link.locked
         ]
-        NewsLink.objects.filter(pk__in=[link.pk for link in gone]).delete()
+        _withdraw(gone)
         new = [
             _link(pair, verdict, similarity)
             for pair, (verdict, similarity) in sorted(wanted.items(), key=lambda row: row[0])
             if pair not in linked
         ]
         NewsLink.objects.bulk_create(new, batch_size=sql.PARAMETERS)
-        queue.refresh({id_ for link in (*new, *gone) for id_ in (link.low_id, link.high_id)})
+        queue.refresh({id_ for link in new for id_ in (link.low_id, link.high_id)})
 
 
 def _link(pair: Pair, verdict: Verdict, similarity: float) -> NewsLink:
@@ -439,12 +474,15 @@ def _link(pair: Pair, verdict: Verdict, similarity: float) -> NewsLink:
     )
 
 
+def _folder() -> Path:
+    return Path(settings.VAR_DIR) / "vectors"
+
+
 @contextmanager
 def _alone() -> Iterator[bool]:
     """Whether no other worker embeds at present; a worker that is killed gives its place up."""
-    folder = Path(settings.VAR_DIR) / "vectors"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "worker.lock").open("w") as lock:
+    _folder().mkdir(parents=True, exist_ok=True)
+    with (_folder() / "worker.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

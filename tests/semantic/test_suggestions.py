@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from articles.models import News, NewsCluster, NewsLink, NewsVector, ReviewItem
 from articles.services import clustering, pipeline, review, semantic
@@ -16,7 +17,13 @@ from articles.services.ingest import rejudge
 from tests.semantic.stories import FIRST, OTHER, RETOLD, embed
 from tests.stories import NOON, article, run
 
-pytestmark = [pytest.mark.semantic, pytest.mark.django_db, pytest.mark.usefixtures("switched_on")]
+# On MariaDB, too.
+pytestmark = [
+    pytest.mark.semantic,
+    pytest.mark.database,
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("switched_on"),
+]
 
 
 @pytest.fixture
@@ -133,7 +140,7 @@ def test_a_quiet_sweep_reads_no_list_of_all_there_is():
     embed()
     with CaptureQueriesContext(connection) as quiet:
         embed()
-    reads = [query["sql"] for query in quiet.captured_queries if query["sql"].startswith("SELECT")]
+    reads = [query["sql"] for query in quiet if query["sql"].startswith("SELECT")]
     assert reads
     assert [sql for sql in reads if "LIMIT" not in sql and "COUNT(" not in sql] == []
 
@@ -153,6 +160,58 @@ def test_vectors_of_another_model_are_made_anew():
     NewsVector.objects.update(model="another model", dimension=8, data=b"\0" * 32)
     assert embed() == 2
     assert NewsVector.objects.filter(model="another model").count() == 0
+
+
+def test_another_threshold_is_asked_of_the_pairs_that_are_there(settings):
+    settings.NEWSDEDUP_SEMANTIC_THRESHOLD = 0.99
+    run(FIRST, RETOLD)
+    embed()
+    assert suggested() == set()
+    settings.NEWSDEDUP_SEMANTIC_THRESHOLD = 0.93
+    assert embed() == 0
+    assert suggested() == {PAIR}
+    settings.NEWSDEDUP_SEMANTIC_THRESHOLD = 0.99
+    embed()
+    assert suggested() == set()
+    assert not ReviewItem.objects.exists()
+
+
+def test_another_window_is_asked_of_the_pairs_that_are_there(settings):
+    run(FIRST, replace(RETOLD, published_at=NOON + timedelta(days=-60)))
+    embed()
+    assert suggested() == set()
+    settings.NEWSDEDUP_WINDOW_DAYS = 90
+    embed()
+    assert suggested() == {PAIR}
+
+
+def test_what_a_person_said_outlives_another_threshold(editor, settings):
+    run(FIRST, RETOLD)
+    embed()
+    link = NewsLink.objects.get(kind="related")
+    review.judge_pair(link.low_id, link.high_id, "same_event", editor)
+    settings.NEWSDEDUP_SEMANTIC_THRESHOLD = 0.99
+    embed()
+    assert NewsLink.objects.get().kind == "same_event"
+
+
+def test_a_suggestion_that_grows_too_old_is_withdrawn_with_its_vectors(settings):
+    run(FIRST, RETOLD)
+    embed()
+    settings.NEWSDEDUP_SEMANTIC_DAYS = 1
+    News.objects.filter(external_id="retold").update(published_at=timezone.now() - timedelta(days=2))
+    News.objects.filter(external_id="first").update(published_at=timezone.now())
+    embed()
+    assert suggested() == set()
+    assert not ReviewItem.objects.exists()
+    assert NewsVector.objects.count() == len(semantic._index().ids()) == 1
+
+
+def test_a_sweep_ends_when_its_time_is_over():
+    run(FIRST, RETOLD)
+    assert semantic.sweep(limit_seconds=0) == 0
+    assert NewsVector.objects.count() == 0
+    assert embed() == 2
 
 
 def test_rebuild_vectors_counts_what_it_made(capsys, settings):
