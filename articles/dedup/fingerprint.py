@@ -107,20 +107,12 @@ def simhash_of_words(weights: Mapping[str, int]) -> int | None:
     return int.from_bytes(np.packbits(votes * 2 > counts.sum()).tobytes(), "big")
 
 
-class _WordHashes(dict[str, int]):
-    """word -> hash, computed once; a plain look-up costs a tenth of a cached call."""
-
-    LIMIT = 1 << 18
-
-    def __missing__(self, word: str) -> int:
-        if len(self) >= self.LIMIT:
-            self.clear()
-        digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
-        self[word] = value = int.from_bytes(digest, "big")
-        return value
+def _word_hash(word: str) -> int:
+    digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
 
 
-_WORD_HASHES = _WordHashes()
+_WORD_HASHES = tokens.Memo(_word_hash)
 
 
 def hamming_distance(a: int, b: int) -> int:
