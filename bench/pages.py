@@ -31,6 +31,7 @@ from bench import generate
 
 REQUESTS = 50
 COUNTED = 10
+LONG = (20_000, 200_000)
 MARIADB = ("--innodb-buffer-pool-size=4G", "--innodb-log-file-size=1G", "--local-infile=1")
 Page = tuple[str, Sequence[str]]
 
@@ -238,6 +239,9 @@ def desk(chance: random.Random) -> Iterator[Page]:
         "desk, largest group",
         [f"/desk/?item=c{largest.pk}&right={id_}" for id_ in chance.choices(ids[1:], k=REQUESTS)],
     )
+    for length in LONG:
+        for name, link in long_pairs(length).items():
+            yield f"desk, {name}, two of {length:,} characters", again([f"/desk/?item=p{link}"])
     yield (
         "pairs to choose from, any place",
         [f"/pairs/?after={item.place}" for item in drawn(chance, items.exclude(link=None))],

@@ -37,6 +37,8 @@ MAX_SEGMENTS = 2_000
 # Two-character words found in more sentences than this say nothing about which sentences belong together.
 COMMON_BIGRAM = 12
 CANDIDATES = 4
+# Sentences of one side without an equal partner for which a similar one is looked for.
+MAX_LOOSE = 10_000
 
 SENTENCE = re.compile(r"[^。！？!?；;…\n]*(?:[。！？!?；;…]+[”’」』》）)\"']*|\n|$)\s*")
 # A number's point counts where punctuation does not: 3.14 is not 31.4. A letter of no news stands for it.
@@ -199,6 +201,17 @@ def _compared(char: str, ignore: Ignore) -> str:
     return char
 
 
+class _Forms(dict[str, str]):
+    """Each character's compared form. One look-up: tens of thousands are made for one pair of articles."""
+
+    def __init__(self, ignore: Ignore) -> None:
+        self.ignore = ignore
+
+    def __missing__(self, char: str) -> str:
+        form = self[char] = _compared(char, self.ignore)
+        return form
+
+
 def _sentences(text: str, ignore: Ignore) -> list[Sentence]:
     found = (match.span() for match in SENTENCE.finditer(text))
     spans = [(start, end) for start, end in found if start < end]
@@ -220,7 +233,7 @@ Row = tuple[str, Range, Range, int]
 
 def _align(left: Sequence[Sentence], right: Sequence[Sentence], budget: Budget) -> list[Row]:
     anchors = _equal_in_order([s.key for s in left], [s.key for s in right], budget)
-    pairs, moves = _similar(left, right, anchors)
+    pairs, moves = _similar(left, right, anchors, budget)
     return _rows(left, right, sorted(anchors + pairs), dict.fromkeys(anchors, EQUAL), moves)
 
 
@@ -303,12 +316,14 @@ def _rising(candidates: list[tuple[int, int, float]]) -> list[Range]:
 
 
 def _similar(
-    left: Sequence[Sentence], right: Sequence[Sentence], anchors: list[Range]
+    left: Sequence[Sentence], right: Sequence[Sentence], anchors: list[Range], budget: Budget
 ) -> tuple[list[Range], list[Range]]:
     """Among sentences without an equal partner: similar ones in the same gap, and those that moved."""
     gap_left, free_left = _gaps(len(left), [i for i, _ in anchors])
     gap_right, free_right = _gaps(len(right), [j for _, j in anchors])
-    scored = _candidates(left, right, free_left, free_right)
+    if max(len(free_left), len(free_right)) > MAX_LOOSE:
+        budget.coarse = True
+    scored = _candidates(left, right, free_left[:MAX_LOOSE], free_right[:MAX_LOOSE])
     in_place: dict[int, list[tuple[int, int, float]]] = defaultdict(list)
     for i, j, score in scored:
         if gap_left[i] == gap_right[j]:
@@ -357,9 +372,10 @@ def _candidates(
     return found
 
 
-def _bigrams(key: str) -> set[str]:
+def _bigrams(key: str) -> Iterable[str]:
+    """Each once, in their order: a set has another one in each process, and ties would end otherwise."""
     # A sentence of 500 characters and more is told by its beginning.
-    return {key[k : k + 2] for k in range(min(len(key), 500) - 1)}
+    return dict.fromkeys(key[k : k + 2] for k in range(min(len(key), 500) - 1))
 
 
 def _similarity(left: str, right: str) -> float:
@@ -433,6 +449,9 @@ class _Painter:
         self.starts = tuple([start for start, _ in side] for side in marks)
         self.ignore = ignore
         self.budget = budget
+        self.forms = _Forms(ignore)
+        # A moved sentence is painted twice, once on each side.
+        self.moved_changes: dict[int, tuple[list[Range], list[Range]]] = {}
 
     def segments(self, rows: list[Row], sides: Sequence[Sequence[Sentence]]) -> Iterator[Segment]:
         moved = _moved_bounds(rows, sides)
@@ -466,7 +485,9 @@ class _Painter:
         return Segment(op, self._pair_spans(0, left, changed_left), self._pair_spans(1, right, changed_right))
 
     def _moved(self, bounds: tuple[Range, Range], move: int, on_left: bool) -> Segment:
-        changed = self._changes(*bounds)
+        if move not in self.moved_changes:
+            self.moved_changes[move] = self._changes(*bounds)
+        changed = self.moved_changes[move]
         if on_left:
             return Segment(MOVE, left=self._pair_spans(0, bounds[0], changed[0]), move=move)
         return Segment(MOVE, right=self._pair_spans(1, bounds[1], changed[1]), move=move)
@@ -499,8 +520,10 @@ class _Painter:
         start, end = bounds
         units: list[str] = []
         places: list[Range] = []
+        forms = self.forms
         for match in UNIT.finditer(_pointed(self.texts[side][start:end], self.ignore)):
-            unit = "".join(_compared(char, self.ignore) for char in match.group())
+            whole = match[0]
+            unit = forms[whole] if len(whole) == 1 else "".join([forms[char] for char in whole])
             if unit:
                 units.append(unit)
                 places.append((start + match.start(), start + match.end()))

@@ -1,5 +1,7 @@
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -168,6 +170,32 @@ def test_texts_of_20_000_characters_are_whole_again(shape):
 def test_texts_of_200_000_characters_are_whole_again(shape):
     left, right = SHAPES[shape](200_000)
     assert joined(list(diff(left, right, EVERYTHING).segments)) == (left, right)
+
+
+ALIKE = """
+from articles.dedup.diff import diff
+said = ["江城", "北岸", "明天开通", "今天停水", "30户", "50户", "完工"]
+one = [f"{a}{b}{c}。" for a in said for b in said for c in said if len({a, b, c}) == 3][::9]
+other = [text[::-1][1:] + "。" for text in one] + [f"{a}{b}。" for a in said for b in said]
+print(diff("".join(one), "".join(other)))
+"""
+
+
+def test_the_diff_of_two_texts_is_the_same_in_each_process():
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", ALIKE], env={"PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in "1234"
+    }
+    assert len(printed) == 1
+
+
+def test_very_many_sentences_are_compared_more_coarsely_and_it_is_said():
+    left, right = ("".join(f"{number}{word}。" for number in range(10_001)) for word in ("甲", "乙"))
+    result = diff(left, right)
+    assert result.coarse
+    assert joined(list(result.segments)) == (left, right)
 
 
 def test_a_coarser_diff_says_so():
