@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.files.base import ContentFile
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.utils import timezone
 from django.utils.translation import override
 
@@ -12,10 +12,12 @@ from articles.models import News, Upload
 from articles.services import dispatch, uploads, workers
 from articles.services.readers import FileProblemError
 from tests.factories import take_tasks
+from tests.trouble import before_statement, failing
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 HEADER = "title,content,source,external_id\n"
+STORE = "INSERT INTO news ("
 
 
 @pytest.fixture(autouse=True)
@@ -100,25 +102,11 @@ class _Killed(BaseException):
     """As a killed worker: nothing is tidied up."""
 
 
-def killed_after(monkeypatch, batches: int) -> None:
-    store = uploads._store
-    done: list[None] = []
-
-    def stop(*args):
-        if len(done) == batches:
-            raise _Killed
-        done.append(store(*args))
-
-    monkeypatch.setattr(uploads, "_store", stop)
-
-
 def test_who_goes_on_after_a_crash_counts_no_row_twice(monkeypatch):
     monkeypatch.setattr(uploads, "BATCH_ROWS", 2)
     upload = received(HEADER + rows(2) + ",,,bad\n" + rows(3, 2))
-    with monkeypatch.context() as patch:
-        killed_after(patch, 2)
-        with pytest.raises(_Killed):
-            uploads.import_upload(upload.pk)
+    with failing(STORE, _Killed(), number=3), pytest.raises(_Killed):
+        uploads.import_upload(upload.pk)
     upload.refresh_from_db()
     assert (upload.state, upload.rows, upload.added) == ("reading", 4, 3)
     # A reader that may still live is left alone.
@@ -133,27 +121,19 @@ def test_who_goes_on_after_a_crash_counts_no_row_twice(monkeypatch):
 def test_a_reader_that_lost_its_claim_stores_nothing_more(monkeypatch):
     monkeypatch.setattr(uploads, "BATCH_ROWS", 2)
     upload = received(HEADER + rows(6))
-    store = uploads._store
 
-    def overtaken(*args):
-        store(*args)
-        Upload.objects.update(claim="another")
+    def overtake():
+        transaction.on_commit(lambda: Upload.objects.update(claim="another"))
 
-    monkeypatch.setattr(uploads, "_store", overtaken)
-    assert read(upload).state == "reading"
+    with before_statement(STORE, overtake):
+        assert read(upload).state == "reading"
     assert (upload.rows, News.objects.count()) == (2, 2)
 
 
-def test_a_database_in_trouble_leaves_the_file_to_the_next_attempt(monkeypatch):
+def test_a_database_in_trouble_leaves_the_file_to_the_next_attempt():
     upload = received(HEADER + rows(2))
-
-    def fail(*args, **kwargs):
-        raise OperationalError("deadlock")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(uploads, "ingest", fail)
-        with pytest.raises(OperationalError):
-            uploads.import_upload(upload.pk)
+    with failing(STORE, OperationalError("deadlock")), pytest.raises(OperationalError):
+        uploads.import_upload(upload.pk)
     upload.refresh_from_db()
     assert (upload.state, upload.rows) == ("waiting", 0)
     assert counts(read(upload)) == (2, 0, 0, 0)
@@ -169,14 +149,17 @@ def test_what_stops_its_readers_again_and_again_is_given_up():
     assert read(upload).state == "done"
 
 
-def test_an_error_of_ours_is_said_and_may_be_tried_again(monkeypatch):
-    upload = received(HEADER + rows(2))
-    with monkeypatch.context() as patch:
-        patch.setattr(uploads, "ingest", lambda *args: 1 / 0)
-        read(upload)
-    assert upload.state == "failed"
-    assert "ZeroDivisionError" in uploads.problem_text(upload)
+def test_what_nobody_thought_of_is_said_and_may_be_tried_again():
+    upload = received(HEADER + rows(2) + ",,,bad\n")
+    in_the_way = uploads.file_path(f"{upload.stored.removesuffix('.csv')}.rejects.csv")
+    in_the_way.mkdir()
+    assert read(upload).state == "failed"
+    assert in_the_way.name in uploads.problem_text(upload)
     assert uploads.may_retry(upload)
+    in_the_way.rmdir()
+    assert uploads.retry(upload.pk)
+    assert read(upload).state == "done"
+    assert counts(upload) == (2, 0, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
+from django.db import DatabaseError
 from django.test import Client, override_settings
 from django.urls import reverse
 
 from articles.forms import DecisionForm
 from articles.models import News, NewsCluster
+from tests.trouble import failing
 from tests.views.factories import BODY, make_cluster, make_decision, make_link, make_news, make_user
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">{{ 7|add:7 }}&amp;"\''
@@ -247,13 +249,10 @@ def test_errors_in_the_sites_own_design(viewer, as_role, settings):
     assert "没有权限" in forbidden.content.decode()
 
 
-def test_a_fault_shows_a_page_and_no_details(viewer, monkeypatch):
-    def fail(*args: object) -> None:
-        raise RuntimeError("secret")
-
-    monkeypatch.setattr("articles.selectors.count", fail)
+def test_a_fault_shows_a_page_and_no_details(viewer):
     viewer.raise_request_exception = False
-    response = viewer.get(reverse("news_list"))
+    with failing("SELECT COUNT(*)", DatabaseError("secret")):
+        response = viewer.get(reverse("news_list"))
     assert response.status_code == 500
     assert "出错了" in response.content.decode()
     assert "secret" not in response.content.decode()
