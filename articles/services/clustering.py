@@ -278,19 +278,23 @@ def _store(wanted: Sequence[list[int]], ids: set[int], links: _Links, members: d
         alone = ("suspected" if id_ in pending else "unique", None, None)
         if id_ in lead_of_row and lead_of_row[id_] != alone and id_ in members:
             changes.append((*alone, id_))
-    _write_articles(changes)
+    _write_articles(changes, {id_ for id_, (_, *home) in lead_of_row.items() if home == [None, None]})
     _retire(known, {cluster.pk for cluster, _ in assigned}, dict(_new_homes(assigned, current)))
 
 
-def _write_articles(changes: list[tuple[str, int | None, int | None, int]]) -> None:
-    """Articles that stand alone are most of a batch: one statement for all of the same kind."""
-    alone: dict[str, list[int]] = defaultdict(list)
+def _write_articles(changes: list[tuple[str, int | None, int | None, int]], homeless: set[int]) -> None:
+    """Articles that stand alone are most of a batch: one statement for all of the same kind.
+
+    Those that never were in a cluster (`homeless`) keep their places in the indexes of the clusters.
+    """
+    alone: dict[tuple[str, bool], list[int]] = defaultdict(list)
     for verdict, cluster, _lead, id_ in changes:
         if cluster is None:
-            alone[verdict].append(id_)
-    for verdict, ids in alone.items():
+            alone[verdict, id_ in homeless].append(id_)
+    for (verdict, is_homeless), ids in alone.items():
+        left: dict[str, None] = {} if is_homeless else {"cluster": None, "duplicate_of": None}
         for chunk in sql.chunks(ids, sql.CHUNK):
-            News.objects.filter(pk__in=chunk).update(verdict=verdict, cluster=None, duplicate_of=None)
+            News.objects.filter(pk__in=chunk).update(verdict=verdict, **left)
     sql.write_many(
         "UPDATE news SET verdict = %s, cluster_id = %s, duplicate_of_id = %s WHERE id = %s",
         sorted((row for row in changes if row[1] is not None), key=lambda row: row[3]),
