@@ -211,6 +211,10 @@ class _RecordTooLongError(Exception):
     pass
 
 
+class _NeverClosedError(Exception):
+    """A record goes on where an earlier one already went on and came to no good end."""
+
+
 class _LongLine(str):
     """The beginning of a line that was too long to be kept; the rest has been skipped."""
 
@@ -229,6 +233,11 @@ class _Lines:
         return self
 
     def __next__(self) -> str:
+        # A record goes on to the next line only inside quotation marks. So did the one that was taken back,
+        # and from there both read the same: this one would fail like it. Finding that out again for each
+        # line would take hours for a file of such lines.
+        if self._again and self._held:
+            raise _NeverClosedError
         line = self._again.popleft() if self._again else self._read()
         self.number += 1
         self._held.append(line)
@@ -297,7 +306,7 @@ class _CsvRows:
                 cells = next(reader)
             except StopIteration:
                 return
-            except (csv.Error, _RecordTooLongError):
+            except (csv.Error, _RecordTooLongError, _NeverClosedError):
                 line = self.lines.take_back()
                 yield Reject(number, _line_problem(line), self.columns, (line.rstrip("\r\n"),))
                 continue

@@ -247,12 +247,17 @@ def _batches(rows: Iterable[Row | Reject]) -> Iterator[list[Row | Reject]]:
     length = 0
     for row in rows:
         batch.append(row)
-        length += len(row.payload.content) if isinstance(row, Row) else 0
+        length += _weight(row)
         if len(batch) == BATCH_ROWS or length > BATCH_BYTES:
             yield batch
             batch, length = [], 0
     if batch:
         yield batch
+
+
+def _weight(row: Row | Reject) -> int:
+    # A reject may be as long as a line may be, and have a cell for each character.
+    return len(row.payload.content) if isinstance(row, Row) else sum(map(len, row.cells)) + len(row.cells)
 
 
 def _store(upload: Upload, batch: list[Row | Reject], rejects: RejectsFile, reached: int) -> None:

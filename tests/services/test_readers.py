@@ -1,5 +1,6 @@
 import csv
 import json
+import random
 import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
@@ -257,6 +258,48 @@ def test_a_quotation_mark_that_is_never_closed_costs_its_own_line_only(read):
     rows = read('title,content\n一,"甲\n' + "二,乙\n" * 3000)
     assert len(titles(rows)) == 3000
     assert rejects(rows) == [(2, "", "quotes")]
+
+
+def one_by_one(lines):
+    """What each line of a body is: tried from each line on again, with no regard to what it costs."""
+    found, start = [], 0
+    while start < len(lines):
+        reader = csv.reader(iter(lines[start:]), strict=True)
+        try:
+            found.append((start + 2, next(reader)))
+            start += reader.line_num
+        except csv.Error:
+            found.append((start + 2, "quotes"))
+            start += 1
+    return found
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_quotation_marks_in_any_places_give_what_trying_each_line_gives(read, seed):
+    chance = random.Random(seed)
+    pieces = ['"', '""', ",", "甲", '乙",', ',"丙', "丁,戊"]
+    body = ["".join(chance.choices(pieces, k=chance.randint(1, 5))) + "\n" for _ in range(60)]
+    found = [
+        (row.number, "quotes" if isinstance(row, Reject) and row.problem.code == "quotes" else None)
+        for row in read("title,content\n" + "".join(body))
+    ]
+    expected = [(number, "quotes" if cells == "quotes" else None) for number, cells in one_by_one(body)]
+    assert found == expected
+
+
+def test_lines_that_close_and_open_quotation_marks_are_read_once_or_twice(read, monkeypatch):
+    taken = 0
+
+    class Counting(readers._Lines):
+        def __next__(self):
+            nonlocal taken
+            taken += 1
+            return super().__next__()
+
+    monkeypatch.setattr(readers, "_Lines", Counting)
+    rows = read("title,content\n" + '一",二,"三\n' * 3000)
+    assert rejects(rows) == [(number, "", "quotes") for number in range(2, 3002)]
+    assert taken < 4 * 3000
 
 
 def test_a_line_without_end_costs_itself_only_and_little_memory(read, monkeypatch):

@@ -1,5 +1,6 @@
 """Uploads: stored once, read by whoever claims them, gone on with after a crash, removed when old."""
 
+import tracemalloc
 from datetime import timedelta
 
 import pytest
@@ -57,6 +58,16 @@ def test_a_file_is_stored_under_a_name_of_its_own():
     assert path.read_text() == HEADER + rows(1)
     assert "标题" not in path.name
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_long_rejects_are_not_all_held_at_once(monkeypatch):
+    monkeypatch.setattr(uploads, "BATCH_BYTES", 100_000)
+    upload = received("title,content\n" + f"标题,正文{',' * 60_000}多\n" * 40)
+    tracemalloc.start()
+    assert counts(read(upload)) == (0, 0, 0, 40)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000  # All 40 have 40 MB of cells.
 
 
 def test_reading_counts_what_became_of_the_rows():
