@@ -109,6 +109,51 @@ def test_moving_through_the_queue_keeps_its_place_and_the_address_names_the_item
     expect(title(page)).to_have_text("渡口通航第20日")
 
 
+@pytest.mark.parametrize("script", [True, False])
+def test_the_steps_in_the_bar_lead_there_and_back_and_stay_in_sight(site, script):
+    links = make_pairs(3)
+    News.objects.filter(pk=links[1].low_id).update(content="\n".join(f"第{n}段。" for n in range(300)))
+    page = site("editor", java_script_enabled=script)
+    page.goto("/desk/")
+    steps = page.locator(".verdicts .steps")
+    onward, back = (steps.locator(f"a[rel={name}]") for name in ("next", "prev"))
+    undo = steps.get_by_role("button", name="撤销")
+    expect(onward).to_have_text("下一条J")
+    expect(back).to_have_count(0)
+    expect(undo).to_have_count(0)
+    onward.click()
+    expect(title(page)).to_have_text("渡口通航第2日")
+    expect(back).to_have_text("上一条K")
+    # However long the texts are, the bar stays at the foot of the window.
+    expect(back).to_be_in_viewport(ratio=1)
+    back.click()
+    expect(title(page)).to_have_text("渡口通航第1日")
+    onward.click()
+    expect(title(page)).to_have_text("渡口通航第2日")
+    page.get_by_role("button", name="不同", exact=False).last.click()
+    expect(title(page)).to_have_text("渡口通航第3日")
+    expect(onward).to_have_count(0)
+    undo.click()
+    expect(title(page)).to_have_text("渡口通航第2日")
+    expect(onward).to_have_count(1)
+    expect(undo).to_have_count(0)
+    assert NewsLink.objects.filter(status="pending").count() == 3
+
+
+def test_who_only_reads_steps_through_the_queue_and_decides_nothing(site):
+    make_pairs(2)
+    page = site("viewer")
+    page.goto("/desk/")
+    expect(page.locator(".verdicts button")).to_have_count(0)
+    page.locator(".steps a[rel=next]").click()
+    expect(title(page)).to_have_text("渡口通航第2日")
+    for key in ("Enter", "x", "d", "z"):
+        page.keyboard.press(key)
+    page.locator(".steps a[rel=prev]").click()
+    expect(title(page)).to_have_text("渡口通航第1日")
+    assert not NewsDecision.objects.exists()
+
+
 def test_the_next_comparison_is_there_before_it_is_asked_for(site):
     make_pairs(3)
     page = site("editor")
