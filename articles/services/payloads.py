@@ -108,6 +108,10 @@ PROBLEMS = {
         gettext_noop("the row has no “%(name)s”"),
         gettext_noop("name it “%(name)s”; leave its value empty where there is none"),
     ),
+    "header": (
+        gettext_noop("repeats the header"),
+        gettext_noop("leave this line out"),
+    ),
     "cells": (
         gettext_noop("has %(found)s cells where the header has %(wanted)s"),
         gettext_noop("put a cell that contains the separator or a line break into quotation marks"),
@@ -194,8 +198,13 @@ def build(values: Mapping[str, Any], source: str = "") -> Payload:
     return Payload(published_at=_date(values.get("published_at")), **texts)
 
 
+def _is_missing(value: Any) -> bool:
+    """Whether it is nothing: None, or the NaN that pandas and others write for it."""
+    return value is None or value != value
+
+
 def _text(name: str, value: Any) -> str:
-    if value is None:
+    if _is_missing(value):
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise BadRowError("not_text", name)
@@ -270,7 +279,7 @@ def _from_number(text: str) -> datetime:
 
 
 def _date(value: Any) -> datetime | None:
-    if value is None:
+    if _is_missing(value):
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise BadRowError("not_text", "published_at")

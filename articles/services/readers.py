@@ -7,8 +7,9 @@ import codecs
 import csv
 import io
 import json
+import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -51,12 +52,17 @@ FILE_PROBLEMS = {
     "twice": gettext_noop("%(path)s has the column “%(name)s” twice"),
 }
 _SIGNATURES = {
-    b"PK\x03\x04": "workbook",
+    b"PK\x03\x04": "compressed",
     b"\xd0\xcf\x11\xe0": "workbook",
     b"\x1f\x8b": "compressed",
     b"BZh": "compressed",
     b"\xfd7zXZ": "compressed",
+    b"7z\xbc\xaf": "compressed",
+    b"Rar!": "compressed",
+    b"\x28\xb5\x2f\xfd": "compressed",
 }
+# A workbook is a zip archive with one of these among its first parts, whoever wrote it.
+_WORKBOOK_PARTS = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"opendocument.spreadsheet")
 
 
 class FileProblemError(Exception):
@@ -144,7 +150,8 @@ def read_head(path: Path) -> bytes:
         raise FileProblemError("empty", path)
     for signature, code in _SIGNATURES.items():
         if head.startswith(signature):
-            raise FileProblemError(code, path)
+            is_workbook = head.startswith(b"PK") and any(part in head for part in _WORKBOOK_PARTS)
+            raise FileProblemError("workbook" if is_workbook else code, path)
     return head
 
 
@@ -295,7 +302,10 @@ class _CsvRows:
         csv.field_size_limit(max(RECORD_LENGTH, csv.field_size_limit()))
         header = self._header_line(path)
         self.delimiter = _delimiter(header)
-        self.columns = tuple(cell.strip().strip("\ufeff") for cell in _split(header, self.delimiter))
+        if told := _TOLD_DELIMITER.fullmatch(header.strip("\ufeff\r\n")):
+            header = self._header_line(path)
+            self.delimiter = told["mark"]
+        self.columns = _names(_split(header, self.delimiter))
         self.places = self._find_places(path)
 
     def read(self) -> Iterator[Row | Reject]:
@@ -316,6 +326,9 @@ class _CsvRows:
     def _row(self, number: int, cells: list[str]) -> Row | Reject:
         try:
             self._check_cells(cells)
+            # Where files were put one after the other.
+            if _names(cells) == self.columns:
+                raise BadRowError("header")
             values = {name: cells[place] for name, place in self.places.items()}
             return Row(number, build(values, self.source))
         except BadRowError as error:
@@ -362,6 +375,14 @@ class _CsvRows:
         raise FileProblemError(
             "columns", path, missing=", ".join(missing), found=shown or "–", wanted=wanted
         ) from None
+
+
+# The line with which Excel is told the separator.
+_TOLD_DELIMITER = re.compile(r'"?sep=(?P<mark>[^"\r\n])"?[,;\s]*', re.IGNORECASE)
+
+
+def _names(cells: Iterable[str]) -> tuple[str, ...]:
+    return tuple(cell.strip().strip("\ufeff") for cell in cells)
 
 
 def _delimiter(header: str) -> str:
@@ -412,7 +433,8 @@ def _json_row(number: int, line: str, encoding: str, source: str) -> Row | Rejec
 
 def _json_values(line: str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        # NaN and Infinity, which are no JSON, stand for what is missing.
+        row = json.loads(line, parse_constant=lambda _: None)
     except RecursionError:
         raise BadRowError("bad_json", error="nested too deeply") from None
     except ValueError as error:

@@ -1,7 +1,9 @@
 import csv
+import io
 import json
 import random
 import tracemalloc
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,6 +39,15 @@ def read(tmp_path):
         return list(read_rows(path, **options))
 
     return read
+
+
+def archive(*names):
+    """A zip file of parts that hold as much as a small workbook's."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as parts:
+        for name in names:
+            parts.writestr(name, "<x/>" * 200)
+    return stream.getvalue()
 
 
 def titles(rows):
@@ -246,6 +257,39 @@ def test_bad_rows_stop_nothing_and_keep_their_line_numbers(read):
     ]
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("written", ["sep={}\r\n", '"sep={}"\r\n', "\ufeffSEP={}\n"])
+def test_the_line_that_tells_excel_the_separator_is_understood(read, written, mark):
+    rows = read(
+        written.format(mark) + mark.join(["标题", "正文"]) + "\r\n" + mark.join(["一", "甲"]) + "\r\n"
+    )
+    assert titles(rows) == ["一"]
+    assert rows[0].number == 3
+
+
+def test_a_header_that_comes_again_is_no_article(read):
+    rows = read("\ufeff标题,正文\n一,甲\n\ufeff标题,正文\n二,乙\n")
+    assert titles(rows) == ["一", "二"]
+    assert rejects(rows) == [(3, "", "header")]
+
+
+def test_what_is_not_a_number_is_missing(read):
+    rows = read(
+        '{"title": "一", "content": NaN, "id": NaN, "date": NaN}\n'
+        '{"title": NaN, "content": "乙", "score": -Infinity}\n'
+        '{"title": NaN, "content": NaN}\n',
+        "news.jsonl",
+    )
+    assert [(row.payload.title, row.payload.content, row.payload.external_id) for row in rows[:2]] == [
+        ("一", "", ""),
+        ("", "乙", ""),
+    ]
+    assert rejects(rows) == [(3, "title", "empty")]
+    nothing = float("nan")
+    built = build({"title": "一", "content": nothing, "url": nothing, "published_at": nothing})
+    assert (built.content, built.url, built.published_at) == ("", "", None)
+
+
 @pytest.mark.parametrize("stray", ['二,"乙', '二,"乙"乙', '二,"""乙'])
 def test_a_stray_quotation_mark_costs_its_own_line_only(read, stray):
     rows = read(f'title,content\n一,甲\n{stray}\n三,丙\n四,"丁"\n五,戊\n')
@@ -339,7 +383,11 @@ def test_a_bad_json_line_costs_itself_only(read, line, code):
     [
         (b"", "news.csv", "empty"),
         (b" \n\n", "news.csv", "empty"),
-        (b"PK\x03\x04rest", "news.xlsx", "workbook"),
+        (archive("[Content_Types].xml", "xl/workbook.xml"), "news.csv", "workbook"),
+        (archive("docProps/app.xml", "xl/workbook.xml"), "news.csv", "workbook"),
+        (archive("news.csv"), "news.csv", "compressed"),
+        (b"7z\xbc\xaf\x27\x1crest", "news.csv", "compressed"),
+        (b"sep=,", "news.csv", "empty"),
         (b"\x1f\x8brest", "news.csv.gz", "compressed"),
         (b'[{"title": "a", "content": "b"}]', "news.json", "json_array"),
         (b"headline,author\nA,B\n", "news.csv", "columns"),

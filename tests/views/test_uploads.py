@@ -77,7 +77,7 @@ def test_a_double_click_makes_one_upload(editor):
     [
         (b"", "a.csv", "文件是空的"),
         (b"  \n \n", "a.csv", "a.csv"),
-        (b"PK\x03\x04....", "a.csv", "CSV UTF-8"),
+        (b"PK\x03\x04....[Content_Types].xml", "a.csv", "CSV UTF-8"),
         (b"abc", "a.docx", "不是 CSV 或 JSON Lines"),
         (b"x" * (1024 * 1024 + 1), "a.csv", "超过 1 MB"),
         (b"x" * (5 * 1024 * 1024), "a.csv", "超过 1 MB"),
