@@ -208,7 +208,7 @@ def shoot(page: Page, file: Path, size: Sequence[int]) -> None:
 def shrink(file: Path) -> None:
     """Pages have few colours: a palette of 256 is a third as large and looks the same."""
     with Image.open(file) as picture:
-        small = picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
+        small = picture.convert("RGB").quantize(256, Image.Quantize.MEDIANCUT)
     small.save(file, optimize=True)
 
 

@@ -56,7 +56,7 @@ def bars(
         width=width,
         height=height,
         x_labels=list(labels),
-        x_labels_major_every=max(1, -(-len(labels) // 10)),
+        x_labels_major_every=label_step(len(labels)),
         show_minor_x_labels=False,
         y_labels=_ticks(top),
         range=(0, top),
@@ -65,6 +65,11 @@ def bars(
         legend_at_bottom_columns=len(series),
     )
     return _draw(chart, series)
+
+
+def label_step(labels: int) -> int:
+    """Every which label of the columns is shown: they have room for ten."""
+    return max(1, -(-labels // 10))
 
 
 def groups(labels: Sequence[str], series: Sequence[Series], theme: str = "", *, height: int = 260) -> bytes:

@@ -1,7 +1,6 @@
 from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -34,7 +33,22 @@ def cluster_story(request: HttpRequest, pk: int) -> HttpResponse:
 @csp_replace(charts.POLICY)  # type: ignore[arg-type]
 def cluster_story_chart(request: HttpRequest, pk: int) -> HttpResponse:
     timeline = stories.timeline_of(selectors.get_cluster(pk))
-    form = "m-d" if timeline.by_day else "m-d H:i"
-    labels = [date_format(timezone.localtime(slot.start), form) for slot in timeline.slots]
     series = charts.Series(_("Articles"), [slot.copies for slot in timeline.slots])
-    return charts.respond(request, charts.bars(labels, [series], charts.theme(request), height=190))
+    svg = charts.bars(_labels(timeline), [series], charts.theme(request), height=190)
+    return charts.respond(request, svg)
+
+
+def _labels(timeline: stories.Timeline) -> list[str]:
+    """Times, with the day where it is another one than at the label before: all days would not find room."""
+    labels: list[str] = []
+    step = charts.label_step(len(timeline.slots))
+    for number, slot in enumerate(timeline.slots):
+        before = timeline.slots[max(0, number - step)]
+        if timeline.by_day:
+            form = "m-d"
+        elif number and slot.start.date() == before.start.date():
+            form = "H:i"
+        else:
+            form = "m-d H:i"
+        labels.append(date_format(slot.start, form))
+    return labels

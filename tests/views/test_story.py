@@ -1,5 +1,6 @@
 """The story of a group: who was first, who kept what, who named the source; what changed since a review."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -144,6 +145,21 @@ def test_the_stretches_of_the_chart(viewer):
 def test_a_chart_has_few_stretches_however_long_it_took(days):
     span = timedelta(days=days)
     assert span / stories._step(span) < stories.BARS
+
+
+@pytest.mark.parametrize(
+    ("later", "labels"),
+    [
+        (timedelta(minutes=40), "12-01 12:00,12:05,12:10,12:15,12:20,12:25,12:30,12:35,12:40"),
+        (timedelta(hours=14), "12-01 12:00,13:30,15:00,16:30,18:00,19:30,21:00,22:30,12-02 00:00,01:30"),
+        (timedelta(days=20), "12-01,12-04,12-07,12-10,12-13,12-16,12-19"),
+    ],
+)
+def test_the_chart_says_the_day_where_it_changes(viewer, later, labels):
+    cluster = make_story({"published_at": NOON + later})
+    svg = viewer.get(reverse("cluster_story_chart", args=[cluster.pk])).content.decode()
+    shown = re.findall(r">(\d\d-\d\d(?: \d\d:\d\d)?|\d\d:\d\d)</text>", svg)
+    assert shown == labels.split(",")
 
 
 def test_the_chart_is_an_image_without_actions(viewer):
