@@ -26,10 +26,8 @@ class NewsVector(models.Model):
         verbose_name = _("vector")
         verbose_name_plural = _("vectors")
         default_permissions = ()
-        indexes = (
-            models.Index(fields=["model", "dimension", "id"], name="idx_vector_model"),
-            models.Index(fields=["asked", "id"], name="idx_vector_asked"),
-        )
+        # Counting those of a model, and finding its newest that were not asked about, reads no vectors.
+        indexes = (models.Index(fields=["model", "dimension", "asked", "id"], name="idx_vector_model_asked"),)
 
     def __str__(self) -> str:
         return f"#{self.news_id} {self.model}"

@@ -47,6 +47,8 @@ PATIENCE = 3.0
 SYNC_ROWS = 2_000
 DISCARDED_AT_ONCE = 5_000
 WITHDRAWN_AT_ONCE = 500
+# Seconds that a look takes after which no other follows for so many times as long.
+SLOW, RESTS = 0.2, 50
 
 
 class _Article(NamedTuple):
@@ -139,7 +141,7 @@ def sweep(limit_seconds: float) -> int:
             sync(index)
             working = True
             while working and monotonic() < end:
-                embedded = _embed(list(_behind()[:BATCH]), index)
+                embedded = _embed(_next(), index)
                 done += embedded
                 working = bool(_ask(index) or embedded)
             _remember(index)
@@ -276,6 +278,25 @@ def _behind() -> QuerySet[News]:
     done = News.objects.filter(_kept(), state=News.State.DONE).exclude(verdict=News.Verdict.DUPLICATE)
     vector = _current().select_related(None).filter(news=OuterRef("pk"))
     return done.filter(~Exists(vector)).only("revision").order_by("-pk")
+
+
+class _Rest:
+    until = 0.0
+
+
+def _next() -> list[News]:
+    """The newest articles without a vector.
+
+    To see that there is none, all must be looked at. Where that takes long it is done the more seldom.
+    """
+    started = monotonic()
+    if started < _Rest.until:
+        return []
+    rows = list(_behind()[:BATCH])
+    took = monotonic() - started
+    if not rows and took > SLOW:
+        _Rest.until = started + RESTS * took
+    return rows
 
 
 def _discard() -> None:

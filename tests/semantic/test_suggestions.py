@@ -214,6 +214,18 @@ def test_a_sweep_ends_when_its_time_is_over():
     assert embed() == 2
 
 
+def test_a_long_look_that_finds_nothing_is_not_repeated_at_once(monkeypatch):
+    monkeypatch.setattr(semantic, "SLOW", -1.0)
+    monkeypatch.setattr(semantic, "RESTS", 1e9)
+    monkeypatch.setattr(semantic._Rest, "until", 0.0)
+    run(FIRST)
+    assert embed() == 1
+    run(RETOLD)
+    assert embed() == 0
+    semantic._Rest.until = 0.0
+    assert embed() == 1
+
+
 def test_rebuild_vectors_counts_what_it_made(capsys, settings):
     run(FIRST, RETOLD)
     embed()
