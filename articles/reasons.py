@@ -27,14 +27,13 @@ REASONS = {
     "too_short": gettext_noop("too little text to judge"),
     "only_furniture": gettext_noop("nothing but passages that other stories have too"),
     "cluster_reviewed": gettext_noop("the cluster has been reviewed: an editor decides on changes"),
-    "same_event_likely": gettext_noop("openings alike in meaning (%(score)s, %(model)s)"),
+    "same_event_likely": gettext_noop("alike in meaning (cosine %(score)s)"),
     "by_person": gettext_noop("decided by a person"),
 }
 # Parameters in 0..1, shown in per cent.
 SHARES = {
     "containment": ("left", "right"),
     "title_similar": ("score",),
-    "same_event_likely": ("score",),
     "sequence": ("score",),
 }
 

@@ -68,6 +68,24 @@ def test_a_queue_of_twenty_is_cleared_by_twenty_keys(site):
     assert not ReviewItem.objects.exists()
 
 
+def test_suggestions_by_meaning_are_answered_by_enter(site):
+    links = make_pairs(2, kind="related")
+    NewsLink.objects.update(reasons=[{"code": "same_event_likely", "score": 0.951, "model": "a-model"}])
+    page = site("editor")
+    page.goto("/desk/?kind=related")
+    settled(page, 2)
+    expect(page.locator("#pair")).to_contain_text("意思相近（余弦 0.951）")
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in SERIOUS] == []
+    page.keyboard.press("Enter")
+    settled(page, 1)
+    page.keyboard.press("x")
+    expect(page.get_by_text("全部处理完了").or_(page.get_by_text("没有符合"))).to_be_visible()
+    kinds = [NewsLink.objects.get(pk=link.pk).kind for link in links]
+    assert kinds == ["same_event", "different"]
+    assert not NewsCluster.objects.exists()
+
+
 def test_each_verdict_has_its_key_and_undo_goes_back(site):
     links = make_pairs(5)
     page = site("editor")

@@ -52,6 +52,42 @@ def test_what_the_machine_is_less_sure_of_comes_first(editor):
     assert set(shown(editor)) == {f"p{unsure.pk}", f"p{sure.pk}", f"c{group.pk}"}
 
 
+MEANT = {"kind": "related", "reasons": [{"code": "same_event_likely", "score": 0.951, "model": "a-model"}]}
+
+
+def test_what_is_alike_in_meaning_alone_comes_last(editor):
+    meant, update = make_pair(score=0.95, **MEANT), make_pair(score=0.95)
+    News.objects.all().update(published_at=timezone.now())
+    queue.refresh(list(News.objects.values_list("pk", flat=True)))
+    assert shown(editor) == [f"p{update.pk}", f"p{meant.pk}"]
+
+
+@pytest.mark.parametrize("where", ["desk", "article", "why"])
+def test_suggestion_by_meaning_says_its_cosine_and_that_it_is_no_likeness_of_texts(editor, where):
+    link = make_pair(score=0.951, hamming=None, containment_low=0, containment_high=0, **MEANT)
+    address = {
+        "desk": DESK,
+        "article": reverse("news_detail", args=[link.low_id]),
+        "why": f"{reverse('why')}?left={link.low_id}&right={link.high_id}",
+    }[where]
+    page = editor.get(address).content.decode()
+    assert "同事件建议" in page
+    assert "0.951" in page
+    assert "a-model" not in page
+    if where != "why":
+        assert "意思相近（余弦 0.951）" in page
+        assert "相似度" not in page
+    if where != "article":
+        assert re.search(r"建议：\s*同事件不同稿", page)
+
+
+def test_two_headlines_without_a_text_are_not_said_to_be_equal(editor):
+    left, right = make_news("寒潮蓝色预警今早发布", ""), make_news("寒潮蓝色预警今早解除", "")
+    page = editor.get(f"{reverse('why')}?left={left.pk}&right={right.pk}").content.decode()
+    assert "两篇都只有标题，没有正文" in page
+    assert "两文相同" not in page
+
+
 @pytest.mark.parametrize("address", [DESK, "/desk/queue/"])
 def test_one_and_three_items_cost_the_same(editor, address):
     make_pair()
