@@ -38,7 +38,9 @@ def make_user(role: str = "", **fields: Any) -> User:
 def _group(name: str) -> Group:
     """The role; a test with real transactions empties all tables, what migrations filled included."""
     if not Group.objects.filter(name=name).exists():
-        import_module("articles.migrations.0002_roles").add_roles(apps, connection.schema_editor())
+        editor = connection.schema_editor()
+        import_module("articles.migrations.0002_roles").add_roles(apps, editor)
+        import_module("articles.migrations.0007_comparison").add_permissions(apps, editor)
     return Group.objects.get(name=name)
 
 
