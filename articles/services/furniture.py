@@ -7,6 +7,7 @@ What is learnt applies at once; the articles that have it are judged again witho
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from math import log
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
@@ -23,7 +24,8 @@ logger = logging.getLogger(__name__)
 
 # Articles read of one crowd, in canonical order; and crowds looked at for one batch.
 SAMPLES = 24
-CROWDS = 50
+CROWDS = 200
+GROWTH = 1.5
 # Share of a crowd, 0..1, that makes it a part of another one.
 SAME = 0.8
 EXAMPLES = 10
@@ -54,13 +56,16 @@ def current() -> FurnitureSet:
     return FurnitureSet(rows.values_list("text", "source"))
 
 
-def learn_from(crowds: Collection[frozenset[int]], members: dict[int, Member]) -> int:
+def learn_from(
+    crowds: Collection[frozenset[int]], members: dict[int, Member], newcomers: Collection[int]
+) -> int:
     """Learn from sets of articles that share a sketch hash; have those judged again whose furniture is new.
 
     Returns the number of new passages.
     """
-    stories = _stories({id_ for crowd in crowds for id_ in crowd})
-    mixed = [crowd for crowd in crowds if len({stories.get(id_, "") for id_ in crowd}) >= STORIES]
+    grown = [crowd for crowd in crowds if _step(len(crowd)) > _step(len(crowd.difference(newcomers)))]
+    stories = _stories({id_ for crowd in grown for id_ in crowd})
+    mixed = [crowd for crowd in grown if len({stories.get(id_, "") for id_ in crowd}) >= STORIES]
     chosen = [
         sorted(crowd & members.keys(), key=lambda id_: members[id_].order)
         for crowd in _different(sorted(mixed, key=lambda crowd: (-len(crowd), min(crowd))))[:CROWDS]
@@ -111,6 +116,15 @@ def judge_again(ids: Collection[int]) -> None:
             state=News.State.PENDING, revision=F("revision") + 1, claim="", claimed_at=None
         )
         enqueue(chunk)
+
+
+def _step(size: int) -> int:
+    """A crowd is looked at when it has become half as large again.
+
+    Those that teach nothing would else be looked at with each newcomer, and stand before the others: the more
+    articles there are, the more of them.
+    """
+    return int(log(size / STORIES, GROWTH)) + 1 if size >= STORIES else 0
 
 
 def _different(crowds: Sequence[frozenset[int]]) -> list[frozenset[int]]:

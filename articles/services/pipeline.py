@@ -186,7 +186,7 @@ def _run(rows: Sequence[News]) -> int:
         touched = _store_links(articles, found, linked, verdicts, rules)
         clustering.recluster({article.id for article in articles} | touched)
         _mark_done(articles)
-    furniture.learn_from(found.crowds, found.members)
+    furniture.learn_from(found.crowds, found.members, {article.id for article in articles})
     return len(articles)
 
 

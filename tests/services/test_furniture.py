@@ -100,3 +100,27 @@ def test_rejected_passage_is_not_learnt_again() -> None:
         )
     )
     assert set(NewsPassage.objects.values_list("state", flat=True)) == {"rejected"}
+
+
+SERIES = {
+    "城西水价": "水价调节委员会今天开出第{day}号单，每吨{day}元，夜间用水照旧减半收取，困难家庭另有补贴。",
+    "港口货运": "港区调度室昨晚汇总，全天靠泊轮船{day}艘，外贸集装箱占去大半，引航员全员在岗，航道畅通无阻。",
+    "菜场蔬果": "批发市场清晨开秤，青菜到货{day}车，摊主普遍反映生意平稳，阴雨没有影响运输，价格随行就市。",
+    "公交客流": "公交集团统计显示，早高峰刷卡{day}万次，学生和上班族居多，新增车辆投入运营，候车时间缩短。",
+}
+
+
+def series(days: range) -> list[Payload]:
+    """Items of one form and other figures every day: they share much and teach nothing."""
+    return [
+        article(f"{name}{day}", title=f"{name}播报第{day}期", content=text.format(day=day), source="播报台")
+        for name, text in SERIES.items()
+        for day in days
+    ]
+
+
+def test_large_crowds_that_teach_nothing_do_not_stand_before_a_new_one(monkeypatch) -> None:
+    monkeypatch.setattr(furniture, "CROWDS", 3)
+    run(*series(range(11, 19)))
+    run(*series(range(19, 20)), *unrelated(5))
+    assert NewsPassage.objects.count() == NOTICE.count("。")
