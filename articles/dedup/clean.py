@@ -33,8 +33,6 @@ FULL_WIDTH = re.compile("[\uff01-\uff5e]")
 HALF_WIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 # Nearly all texts have some of these, and few have others: then nothing is left for the slow ways.
 USUAL = [(char, unicodedata.normalize("NFKC", char)) for char in "，：；！？（）…\u3000\xa0"]
-SPACES = re.compile(r"[\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000][^\S\n]*| [^\S\n]+")
-BLANK_LINES = re.compile(r" \n[ \n]*|\n[ \n]+")
 
 
 def drop_invisible(text: str) -> str:
@@ -84,7 +82,7 @@ def _simplify_once(text: str) -> str:
 
 def squeeze_spaces(text: str) -> str:
     """One space at most, no blank lines."""
-    return BLANK_LINES.sub("\n", SPACES.sub(" ", text)).strip()
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
 def join_lines(text: str) -> str:
