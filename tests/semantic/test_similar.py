@@ -80,7 +80,11 @@ def test_article_in_other_words_stands_beside_the_text_where_chosen(viewer):
     _, retold = run(FIRST, RETOLD)
     embed()
     given = {"title": FIRST.title, "content": FIRST.content, "right": retold}
-    assert viewer.post(reverse("similar_text"), given).context["comparison"].right.pk == retold
+    response = viewer.post(reverse("similar_text"), given)
+    assert response.context["comparison"].right.pk == retold
+    page = response.content.decode()
+    assert "意思余弦" in page
+    assert "不相关" not in page
 
 
 def retellings(count) -> list:
