@@ -124,7 +124,8 @@ def test_a_double_click_makes_one_comparison(chief, tmp_path):
     [
         ({"articles": b""}, "文件是空的"),
         ({"pairs": b""}, "文件是空的"),
-        ({"articles": b"PK\x03\x04...."}, "今天.csv 是 Excel"),
+        ({"articles": b"PK\x03\x04....xl/workbook.xml"}, "今天.csv 是 Excel"),
+        ({"articles": b"PK\x03\x04....news.csv"}, "今天.csv 是压缩"),
         ({"name": "今天.xlsx"}, "今天.xlsx"),
         ({"pairs_name": "标注.pdf"}, "标注.pdf"),
         ({"pairs": "a,b\na,b\n"}, "标注.csv"),
