@@ -99,8 +99,8 @@ def test_model_that_does_not_answer_is_a_problem_of_its_own_alone(files, setting
     settings.NEWSDEDUP_SEMANTIC_URL = "http://127.0.0.1:9/v1"
     settings.NEWSDEDUP_SEMANTIC_MODEL = "m"
     settings.NEWSDEDUP_SEMANTIC_RETRIES = 0
-    arguments = ("--articles", str(files[0]), "--pairs", str(files[1]), "--sizes", "10")
-    call_command("compare_schemes", *arguments, "--json")
+    arguments = ("--articles", str(files[0]), "--pairs", str(files[1]), "--sizes")
+    call_command("compare_schemes", *arguments, "10", "--json")
     *others, found = json.loads(capsys.readouterr().out)["schemes"]
     assert "does not answer" in found["problem"]
     assert (found["pairs"], found["costs"], set(found["figures"].values())) == (0, [], {None})
